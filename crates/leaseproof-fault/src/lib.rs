@@ -1,0 +1,1 @@
+//! Faults, each confirmed by the kernel and undone by its guard; relays; the warden.

@@ -1,0 +1,1 @@
+//! Runs experiments: owners, scenarios, evidence bundle.

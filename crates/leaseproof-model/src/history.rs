@@ -1,0 +1,65 @@
+//! The record of one scenario run, and the lines of `events.jsonl`.
+
+use crate::event::Event;
+use crate::scenario::Ask;
+use serde::{Deserialize, Serialize};
+
+/// The record of one scenario run: what was asked, and all events, in the order of recording.
+#[derive(Clone, PartialEq, Debug)]
+pub struct History {
+    /// What was asked.
+    pub ask: Ask,
+    /// The events.
+    pub events: Vec<Event>,
+    /// Whether the recording is whole: it ended by its own end line.
+    pub complete: bool,
+    /// How long the scenario took, in ms.
+    pub took_ms: u64,
+}
+
+/// One line of `events.jsonl`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Line {
+    /// The first line.
+    Header(Header),
+    /// A scenario run begins; its number joins its events.
+    Scenario {
+        /// The number.
+        run: u32,
+        /// What it asks.
+        ask: Box<Ask>,
+    },
+    /// An event of a scenario run.
+    Event {
+        /// The scenario run's number.
+        run: u32,
+        /// The event.
+        event: Event,
+    },
+    /// A scenario run ended by itself.
+    End {
+        /// The scenario run's number.
+        run: u32,
+        /// How long it took, in ms.
+        took_ms: u64,
+    },
+    /// A scenario that was not offered.
+    NotOffered(crate::verdict::NotOffered),
+}
+
+/// The first line of `events.jsonl`.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Header {
+    /// `leaseproof.events/1`. A reader refuses another major number and ignores fields it doesn't know.
+    pub schema: String,
+    /// The run's id.
+    pub run: String,
+    /// The seed.
+    pub seed: u64,
+    /// The version of leaseproof that wrote it.
+    pub version: String,
+}
+
+/// The schema of `events.jsonl`.
+pub const EVENTS_SCHEMA: &str = "leaseproof.events/1";

@@ -1,0 +1,27 @@
+//! The nouns of leaseproof. No I/O, no async, no clock reads.
+//!
+//! Start at [`event::Event`]: everything that a run records is one. A [`history::History`] is what
+//! the judge gets; a [`verdict::ScenarioVerdict`] is what it answers.
+//!
+//! - [`clock`]: clocks are types that do not mix
+//! - [`moment`]: a moment is a closed interval, never a bare number
+//! - [`truth`]: yes, no, cannot tell
+//! - [`name`]: owners, processes, holders, tokens
+//! - [`budget`]: the safety budget and its margin
+//! - [`store`]: what an adapter states about its store, as data
+//! - [`scenario`]: what a scenario asks, and its premises, as data
+//! - [`event`], [`history`]: the record
+//! - [`rule`], [`finding`], [`verdict`]: the answer
+
+pub mod budget;
+pub mod clock;
+pub mod event;
+pub mod finding;
+pub mod history;
+pub mod moment;
+pub mod name;
+pub mod rule;
+pub mod scenario;
+pub mod store;
+pub mod truth;
+pub mod verdict;

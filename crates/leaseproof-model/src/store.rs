@@ -1,0 +1,56 @@
+//! What an adapter states about its store, as data. Budget, scenarios and rules read it from here;
+//! nothing else in the code asks which store it is.
+
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// The semantics of one store.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StoreFacts {
+    /// `sqlite`, `redis` …
+    pub kind: String,
+    /// The server's version, as it says.
+    pub version: String,
+    /// How early, at most, the store may end a lease before its TTL is over.
+    pub early_slack: Duration,
+    /// From TTL to a takeover at worst, lock-delay included: how long to wait for a successor.
+    pub late_bound: Duration,
+    /// The smallest TTL that the store grants, if it has a floor.
+    pub ttl_floor: Option<Duration>,
+    /// How long the store refuses the next holder after a loss.
+    pub lock_delay: Duration,
+    /// The clock by which the store ends a lease.
+    pub clock: StoreClock,
+    /// What *expired* means here, and how far it can be proven, in one sentence.
+    pub expired_means: String,
+    /// How expiry is proven.
+    pub expiry_proof: ExpiryProof,
+    /// Whether one reading gives holder, token and TTL together.
+    pub consistent_reading: bool,
+    /// Whether a reading shows the exact moments of grant and renewal (else they are bracketed by readings).
+    pub exact_moments: bool,
+    /// Whether a frozen owner can block the store for all others (SQLite's single writer).
+    pub writer_can_block: bool,
+}
+
+/// The clock by which a store ends a lease.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoreClock {
+    /// CLOCK_BOOTTIME of this host.
+    Boot,
+    /// The server's wall clock, which can step.
+    ServerWall,
+    /// The server's own clock, which cannot step but is not ours.
+    ServerSteady,
+}
+
+/// How expiry is proven on a store.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExpiryProof {
+    /// A write lock was obtained after the expiry, so that no writer was frozen before its commit.
+    WriteLockAfterExpiry,
+    /// The key is seen absent, or held by another.
+    SeenGone,
+}

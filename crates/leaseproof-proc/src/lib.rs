@@ -1,0 +1,3 @@
+//! Processes: identity, pidfd, trees, threads, cgroups, /proc readings, clocks.
+
+pub mod clock;

@@ -1,0 +1,1 @@
+//! Verdict and timeline to terminal, JSON, JUnit and HTML.

@@ -1,0 +1,2 @@
+//! Developer commands: truth, torture, bench.
+fn main() {}
