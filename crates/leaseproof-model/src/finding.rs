@@ -43,6 +43,7 @@ pub struct Finding {
     /// What happened, in one sentence with its numbers.
     pub says: String,
     /// The events that prove it, in order.
+    #[serde(with = "crate::evidence::ids")]
     pub evidence: Vec<EventId>,
 }
 

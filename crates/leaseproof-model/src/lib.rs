@@ -16,6 +16,7 @@
 pub mod budget;
 pub mod clock;
 pub mod event;
+mod evidence;
 pub mod finding;
 pub mod history;
 pub mod moment;

@@ -61,6 +61,7 @@ pub struct Premise {
     /// What was seen, or what is missing and what to change.
     pub says: String,
     /// The events that prove it.
+    #[serde(with = "crate::evidence::ids")]
     pub evidence: Vec<EventId>,
 }
 
@@ -118,6 +119,7 @@ pub struct BudgetReport {
     /// Whether the margin exceeds it.
     pub holds: bool,
     /// The numbers.
+    #[serde(with = "crate::evidence::budget_ms")]
     pub numbers: Budget,
 }
 
