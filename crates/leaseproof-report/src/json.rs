@@ -1,0 +1,24 @@
+//! The document that `--json` prints and that the bundle keeps as `verdict.json`.
+
+use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict};
+
+/// One JSON document, `leaseproof.verdict/1`, with a line feed at its end.
+///
+/// # Panics
+/// Never: the verdict has no map with keys that aren't text.
+#[must_use]
+pub fn render(run: &RunVerdict) -> String {
+    let mut run = run.clone();
+    run.scenarios.iter_mut().for_each(keep_finite);
+    let mut text = serde_json::to_string_pretty(&run).expect("a verdict is always JSON");
+    text.push('\n');
+    text
+}
+
+/// JSON has no NaN: it would be written as null, and the document could not be read again.
+fn keep_finite(scenario: &mut ScenarioVerdict) {
+    scenario.measures.retain(|_, value| value.is_finite());
+    if let Some(twin) = &mut scenario.twin {
+        keep_finite(twin);
+    }
+}

@@ -1,0 +1,135 @@
+//! Lines of painted words, wrapped at the terminal's width.
+
+use super::TerminalStyle;
+use anstyle::{AnsiColor, Style};
+use leaseproof_model::verdict::Verdict;
+
+/// The few ways in which words are painted; the words alone always say the same.
+#[derive(Copy, Clone, PartialEq, Eq)]
+pub(crate) enum Paint {
+    Plain,
+    Bold,
+    Dim,
+    Good,
+    Warn,
+    Bad,
+}
+
+impl Paint {
+    fn style(self) -> Style {
+        let plain = Style::new();
+        match self {
+            Self::Plain => plain,
+            Self::Bold => plain.bold(),
+            Self::Dim => plain.dimmed(),
+            Self::Good => plain.bold().fg_color(Some(AnsiColor::Green.into())),
+            Self::Warn => plain.bold().fg_color(Some(AnsiColor::Yellow.into())),
+            Self::Bad => plain.bold().fg_color(Some(AnsiColor::Red.into())),
+        }
+    }
+}
+
+/// The text so far.
+pub(crate) struct Paper {
+    colour: bool,
+    ascii: bool,
+    width: usize,
+    text: String,
+}
+
+impl Paper {
+    pub(crate) fn new(style: &TerminalStyle) -> Self {
+        Self {
+            colour: style.colour,
+            ascii: style.ascii,
+            // Narrower than this, wrapping does more harm than a terminal's own.
+            width: style.width.max(40),
+            text: String::new(),
+        }
+    }
+
+    /// The mark before a scenario's name.
+    pub(crate) fn mark(&self, verdict: Verdict) -> &'static str {
+        match (verdict, self.ascii) {
+            (Verdict::Proven, false) => "✓",
+            (Verdict::Proven, true) => "+",
+            (Verdict::CannotTell, _) => "?",
+            (Verdict::Violated, false) => "✗",
+            (Verdict::Violated, true) => "x",
+        }
+    }
+
+    /// An empty line before a block, never two.
+    pub(crate) fn gap_if(&mut self, wanted: bool) {
+        if wanted && !self.text.is_empty() && !self.text.ends_with("\n\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// One line; what does not fit goes on at the same indent, two further in.
+    pub(crate) fn line(&mut self, indent: usize, parts: &[(Paint, &str)]) {
+        let mut column = 0;
+        let mut fresh = true;
+        self.pad(indent, &mut column);
+        for (paint, text) in parts {
+            let mut open = false;
+            for word in text.split_inclusive(' ') {
+                let length = word.trim_end().chars().count();
+                if !fresh && column + length > self.width {
+                    self.close(*paint, &mut open);
+                    while self.text.ends_with(' ') {
+                        self.text.pop();
+                    }
+                    self.text.push('\n');
+                    column = 0;
+                    self.pad(indent + 2, &mut column);
+                }
+                if self.colour && !open && *paint != Paint::Plain {
+                    self.text.push_str(&paint.style().render().to_string());
+                    open = true;
+                }
+                self.push(word);
+                column += word.chars().count();
+                fresh = false;
+            }
+            self.close(*paint, &mut open);
+        }
+        while self.text.ends_with(' ') {
+            self.text.pop();
+        }
+        self.text.push('\n');
+    }
+
+    pub(crate) fn finish(self) -> String {
+        self.text
+    }
+
+    fn pad(&mut self, indent: usize, column: &mut usize) {
+        self.text.extend(std::iter::repeat_n(' ', indent));
+        *column += indent;
+    }
+
+    fn close(&mut self, paint: Paint, open: &mut bool) {
+        if *open {
+            self.text.push_str(&paint.style().render_reset().to_string());
+            *open = false;
+        }
+    }
+
+    fn push(&mut self, word: &str) {
+        if !self.ascii {
+            self.text.push_str(word);
+            return;
+        }
+        for c in word.chars() {
+            match c {
+                c if c.is_ascii() => self.text.push(c),
+                '±' => self.text.push_str("+-"),
+                'µ' => self.text.push('u'),
+                '−' | '–' => self.text.push('-'),
+                '…' => self.text.push_str("..."),
+                _ => self.text.push('?'),
+            }
+        }
+    }
+}

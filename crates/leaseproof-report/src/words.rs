@@ -1,0 +1,168 @@
+//! The words that every format uses for the model's enums, so that they never differ between formats.
+
+use leaseproof_model::event::{FaultKind, FaultPhase, OwnerEvent, Source, WireSeen};
+use leaseproof_model::finding::Subject;
+use leaseproof_model::rule::Class;
+use leaseproof_model::truth::Truth;
+use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict};
+use std::time::Duration;
+
+pub(crate) fn truth(truth: Truth) -> &'static str {
+    match truth {
+        Truth::Yes => "yes",
+        Truth::No => "no",
+        Truth::CannotTell => "cannot tell",
+    }
+}
+
+pub(crate) fn class(class: Class) -> &'static str {
+    match class {
+        Class::Breach => "breach",
+        Class::Availability => "availability",
+        Class::Mechanism => "mechanism",
+        Class::Cause => "cause",
+        Class::Notice => "notice",
+    }
+}
+
+pub(crate) fn subject(subject: Subject) -> &'static str {
+    match subject {
+        Subject::Owner => "owner",
+        Subject::Resource => "resource",
+        Subject::Store => "store",
+        Subject::Configuration => "configuration",
+        Subject::Network => "network",
+        Subject::Rig => "our own rig",
+    }
+}
+
+pub(crate) fn source(source: Source) -> &'static str {
+    match source {
+        Source::Lab => "lab",
+        Source::Fault => "fault",
+        Source::Process => "process",
+        Source::Store => "store",
+        Source::Witness => "resource",
+        Source::Owner => "owner",
+        Source::Relay => "relay",
+        Source::Shim => "clock shim",
+    }
+}
+
+pub(crate) fn fault(kind: FaultKind) -> &'static str {
+    match kind {
+        FaultKind::PauseTree => "pause of the whole tree",
+        FaultKind::PauseParent => "pause of the parent only",
+        FaultKind::PauseChild => "pause of the children only",
+        FaultKind::KillTree => "kill of the whole tree",
+        FaultKind::Terminate => "request to end (SIGTERM)",
+        FaultKind::ClockStep => "step of the wall clock",
+        FaultKind::Blackhole => "black hole to the store",
+        FaultKind::Reset => "reset of the connection",
+        FaultKind::IdleDrop => "silent drop of the connection",
+        FaultKind::HoldWrite => "write held in flight",
+        FaultKind::DeleteKey => "lease deleted",
+        FaultKind::StealKey => "lease given to another",
+        FaultKind::DelayRequests => "requests held back",
+    }
+}
+
+pub(crate) fn phase(phase: FaultPhase) -> &'static str {
+    match phase {
+        FaultPhase::Asked => "asked",
+        FaultPhase::Confirmed => "confirmed",
+        FaultPhase::Due => "due to end",
+        FaultPhase::Undone => "undone",
+        FaultPhase::Failed => "failed",
+    }
+}
+
+pub(crate) fn said(event: OwnerEvent) -> &'static str {
+    match event {
+        OwnerEvent::Waiting => "waiting",
+        OwnerEvent::Acquired => "acquired",
+        OwnerEvent::RenewSent => "renewal sent",
+        OwnerEvent::Renewed => "renewed",
+        OwnerEvent::RenewFailed => "renewal failed",
+        OwnerEvent::Lost => "lost",
+        OwnerEvent::Released => "released",
+        OwnerEvent::Write => "write",
+        OwnerEvent::WriteRefused => "write refused",
+    }
+}
+
+pub(crate) fn wire(seen: WireSeen) -> &'static str {
+    match seen {
+        WireSeen::Opened => "connected",
+        WireSeen::Request => "request",
+        WireSeen::Answer => "answer",
+        WireSeen::RequestSwallowed => "request swallowed",
+        WireSeen::AnswerSwallowed => "answer swallowed",
+        WireSeen::Delivered => "held-back bytes delivered",
+        WireSeen::Reset => "connection reset",
+        WireSeen::Forgotten => "connection forgotten in silence",
+        WireSeen::Closed => "connection closed",
+    }
+}
+
+/// A length of time with three or four figures and its unit.
+pub(crate) fn span(span: Duration) -> String {
+    let ms = span.as_secs_f64() * 1000.0;
+    if ms >= 10_000.0 {
+        format!("{:.1} s", ms / 1000.0)
+    } else if ms >= 1000.0 {
+        format!("{:.2} s", ms / 1000.0)
+    } else if ms >= 10.0 {
+        format!("{ms:.0} ms")
+    } else {
+        format!("{ms:.1} ms")
+    }
+}
+
+/// A measure whose name ends in its unit: the words and the value apart.
+pub(crate) fn measure(name: &str, value: f64) -> (String, String) {
+    let units = [
+        ("_ms", " ms"),
+        ("_us", " µs"),
+        ("_ns", " ns"),
+        ("_s", " s"),
+        ("_percent", " %"),
+    ];
+    let (stem, unit) = units
+        .iter()
+        .find_map(|(end, unit)| Some((name.strip_suffix(end)?, *unit)))
+        .unwrap_or((name, ""));
+    let number = if unit.is_empty() && value.fract() == 0.0 {
+        format!("{value:.0}")
+    } else {
+        format!("{value:.1}")
+    };
+    (stem.replace('_', " "), format!("{number}{unit}"))
+}
+
+/// "1 cycle", "3 cycles".
+pub(crate) fn count(n: usize, one: &str) -> String {
+    if n == 1 {
+        format!("1 {one}")
+    } else {
+        format!("{n} {one}s")
+    }
+}
+
+/// "held in n of m cycles of k scenarios": what was shown, and no more.
+pub(crate) fn held(run: &RunVerdict) -> String {
+    let counted = || run.scenarios.iter().filter(|it| in_the_count(it));
+    let held: usize = counted().map(|it| it.cycles_held as usize).sum();
+    let all: usize = counted().map(|it| it.cycles as usize).sum();
+    let scenarios = count(counted().count(), "scenario");
+    if held == all {
+        format!("held in {} of {scenarios}", count(all, "cycle"))
+    } else {
+        format!("held in {held} of {} of {scenarios}", count(all, "cycle"))
+    }
+}
+
+/// The self-check of the rig says nothing of the user's lock, so it is outside "n of m".
+pub(crate) fn in_the_count(scenario: &ScenarioVerdict) -> bool {
+    scenario.id != leaseproof_model::scenario::ScenarioId::StaleToken
+}
