@@ -20,6 +20,7 @@ pub struct History {
 /// One line of `events.jsonl`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[expect(clippy::large_enum_variant, reason = "nearly every line is an event; a box each would cost more")]
 pub enum Line {
     /// The first line.
     Header(Header),
