@@ -1,0 +1,312 @@
+//! The witness over real HTTP, in a thread and in a process.
+
+use leaseproof_model::event::{What, Write as Written};
+use leaseproof_model::name::{OwnerName, Token};
+use leaseproof_model::scenario::WitnessMode;
+use leaseproof_proc::clock::boot_now;
+use leaseproof_witness::{Place, Seen, Setup, Witness, WitnessFlaw};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+struct Rig {
+    witness: Witness,
+    seen: Arc<Mutex<Vec<Seen>>>,
+    _dir: tempfile::TempDir,
+}
+
+fn rig(mode: WitnessMode, flaw: Option<WitnessFlaw>, place: Place) -> Rig {
+    let dir = tempfile::tempdir().expect("a folder");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let into = Arc::clone(&seen);
+    let setup = Setup {
+        dir: dir.path().to_owned(),
+        mode,
+        flaw,
+        place,
+    };
+    let sink = Arc::new(move |it| into.lock().expect("no panic before").push(it));
+    Rig {
+        witness: Witness::start(setup, sink).expect("starts"),
+        seen,
+        _dir: dir,
+    }
+}
+
+fn process() -> Place {
+    Place::Process {
+        program: env!("CARGO_BIN_EXE_leaseproof-witness").into(),
+    }
+}
+
+impl Rig {
+    fn connect(&self, owner: &str) -> Client {
+        let url = self.witness.url_for(&OwnerName::from(owner)).expect("a URL");
+        let rest = url.strip_prefix("http://").expect("http");
+        let (host, path) = rest.split_once('/').expect("a path");
+        let socket = TcpStream::connect(host).expect("connects");
+        socket
+            .set_read_timeout(Some(Duration::from_secs(10)))
+            .expect("takes a timeout");
+        Client {
+            socket,
+            path: format!("/{path}/write"),
+        }
+    }
+
+    fn writes(&self) -> Vec<(Seen, Written)> {
+        self.witness.settle().expect("settles");
+        let seen = self.seen.lock().expect("no panic before");
+        seen.iter()
+            .filter_map(|it| match &it.what {
+                What::Write(write) => Some((it.clone(), write.clone())),
+                _ => None,
+            })
+            .collect()
+    }
+}
+
+struct Client {
+    socket: TcpStream,
+    path: String,
+}
+
+impl Client {
+    fn send(&mut self, headers: &str) {
+        let request = format!(
+            "POST {} HTTP/1.1\r\nhost: x\r\n{headers}content-length: 2\r\n\r\nhi",
+            self.path
+        );
+        self.socket.write_all(request.as_bytes()).expect("sends");
+    }
+
+    fn status(&mut self) -> (u16, String) {
+        let mut bytes = Vec::new();
+        let mut byte = [0];
+        while !bytes.ends_with(b"\r\n\r\n") {
+            self.socket.read_exact(&mut byte).expect("a head comes");
+            bytes.push(byte[0]);
+        }
+        let head = String::from_utf8(bytes).expect("text").to_ascii_lowercase();
+        let length = head
+            .split("content-length: ")
+            .nth(1)
+            .and_then(|rest| rest.split("\r\n").next())
+            .and_then(|text| text.parse().ok())
+            .expect("a length");
+        let mut body = vec![0; length];
+        self.socket.read_exact(&mut body).expect("a body comes");
+        let status = head[9..12].parse().expect("a status");
+        (status, String::from_utf8(body).expect("text"))
+    }
+
+    fn write(&mut self, token: u64) -> u16 {
+        self.send(&format!("fencing-token: {token}\r\n"));
+        self.status().0
+    }
+}
+
+#[test]
+fn record_accepts_all_and_never_informs() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
+    assert_eq!(b.write(2), 200);
+    a.send("fencing-token: 1\r\nlease-owner: somebody\r\n");
+    assert_eq!(a.status(), (200, r#"{"accepted":true}"#.to_owned()));
+    a.send("");
+    assert_eq!(a.status().0, 200);
+    let writes = rig.writes();
+    let owners: Vec<_> = writes.iter().filter_map(|(seen, _)| seen.owner.clone()).collect();
+    assert_eq!(owners, ["b1".into(), "a1".into(), "a1".into()]);
+    assert_eq!(writes.iter().map(|(_, it)| it.serial).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(writes[1].1.highest, Some(Token(2)));
+    assert_eq!(writes[1].1.claims_owner.as_deref(), Some("somebody"));
+    assert_eq!(writes[2].1.token, None);
+    assert_eq!(writes[1].1.connection, writes[2].1.connection);
+    assert_ne!(writes[0].1.connection, writes[1].1.connection);
+}
+
+#[test]
+fn a_write_arrives_when_it_was_sent() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let mut a = rig.connect("a1");
+    for token in 1..20 {
+        let before = boot_now();
+        assert_eq!(a.write(token), 200);
+        let after = boot_now();
+        let (seen, _) = rig.writes().pop().expect("a write");
+        assert!(seen.at.latest >= before && seen.at.earliest <= after, "{seen:?}");
+    }
+}
+
+#[test]
+fn enforce_rejects_what_is_stale_and_only_that() {
+    let rig = rig(WitnessMode::Enforce, None, Place::Thread);
+    let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
+    assert_eq!(a.write(41), 200);
+    assert_eq!(a.write(41), 200);
+    assert_eq!(b.write(42), 200);
+    a.send("fencing-token: 41\r\n");
+    let stale = r#"{"accepted":false,"reason":"stale fence","highest":42}"#;
+    assert_eq!(a.status(), (409, stale.to_owned()));
+    a.send("");
+    assert_eq!(a.status().0, 200);
+    let accepted: Vec<_> = rig.writes().iter().map(|(_, it)| it.accepted).collect();
+    assert_eq!(accepted, [true, true, true, false, true]);
+}
+
+#[test]
+fn the_mode_can_change() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
+    assert_eq!(b.write(2), 200);
+    assert_eq!(a.write(1), 200);
+    rig.witness.set_mode(WitnessMode::Enforce).expect("obeys");
+    assert_eq!(a.write(1), 409);
+}
+
+#[test]
+fn tokens_that_are_no_number_are_named() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let mut a = rig.connect("a1");
+    for (headers, bad) in [
+        ("fencing-token: 0x1\r\n", "0x1"),
+        ("fencing-token: \r\n", ""),
+        ("fencing-token: 99999999999999999999999\r\n", "99999999999999999999999"),
+        ("fencing-token: 1\r\nFencing-Token: 2\r\n", "1, 2"),
+    ] {
+        a.send(headers);
+        assert_eq!(a.status().0, 200);
+        let (_, write) = rig.writes().pop().expect("a write");
+        assert_eq!((write.token, write.bad_token.as_deref()), (None, Some(bad)));
+    }
+}
+
+#[test]
+fn a_held_write_is_decided_when_it_is_let_go() {
+    let rig = rig(WitnessMode::Enforce, None, Place::Thread);
+    let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
+    assert_eq!(a.write(1), 200);
+    let hold = rig.witness.hold_next(&"a1".into()).expect("holds");
+    assert_eq!(hold.held(), None);
+    a.send("fencing-token: 1\r\n");
+    let arrived = hold.wait_held(Duration::from_secs(10)).expect("is held");
+    assert_eq!(b.write(2), 200);
+    hold.release().expect("lets go");
+    assert_eq!(a.status().0, 409);
+    let (seen, write) = rig.writes().pop().expect("a write");
+    assert_eq!((write.serial, write.arrived), (3, Some(arrived)));
+    assert!(arrived.latest < seen.at.earliest);
+    // The hold was for one write.
+    assert_eq!(a.write(2), 200);
+}
+
+#[test]
+fn a_held_write_of_a_client_that_went_away_still_lands() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let mut a = rig.connect("a1");
+    let hold = rig.witness.hold_next(&"a1".into()).expect("holds");
+    a.send("fencing-token: 1\r\n");
+    hold.wait_held(Duration::from_secs(10)).expect("is held");
+    drop(a);
+    drop(hold);
+    assert_eq!(rig.writes().len(), 1);
+    assert_eq!(rig.connect("a1").write(1), 200);
+}
+
+#[test]
+fn a_write_whose_body_comes_late_has_two_moments() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let mut a = rig.connect("a1");
+    assert_eq!(a.write(1), 200);
+    let head = format!("POST {} HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n", a.path);
+    a.socket.write_all(head.as_bytes()).expect("sends");
+    std::thread::sleep(Duration::from_millis(30));
+    a.socket.write_all(b"hi").expect("sends");
+    assert_eq!(a.status().0, 200);
+    let (seen, write) = rig.writes().pop().expect("a write");
+    assert!(write.arrived.expect("two moments").latest < seen.at.latest);
+}
+
+#[test]
+fn the_mark_survives_sigkill() {
+    let rig = rig(WitnessMode::Enforce, None, process());
+    assert_eq!(rig.connect("a1").write(1), 200);
+    assert_eq!(rig.connect("b1").write(2), 200);
+    assert!(!rig.witness.replay(Token(1)).expect("answers"));
+    assert_eq!(rig.witness.kill_and_restart().expect("comes back"), Some(Token(2)));
+    assert!(!rig.witness.replay(Token(1)).expect("answers"));
+    assert_eq!(rig.connect("b1").write(2), 200);
+    let writes = rig.writes();
+    assert_eq!(
+        writes.iter().map(|(_, it)| it.serial).collect::<Vec<_>>(),
+        [1, 2, 3, 4, 5]
+    );
+    assert_eq!(
+        writes.iter().map(|(_, it)| it.replay).collect::<Vec<_>>(),
+        [false, false, true, true, false]
+    );
+    let restarted = |it: &Seen| {
+        it.what
+            == What::WitnessRestarted {
+                highest: Some(Token(2)),
+            }
+    };
+    assert!(rig.seen.lock().expect("no panic before").iter().any(restarted));
+}
+
+#[test]
+fn a_thread_cannot_be_killed() {
+    let rig = rig(WitnessMode::Enforce, None, Place::Thread);
+    assert!(rig.witness.kill_and_restart().is_err());
+}
+
+#[test]
+fn each_flaw_shows() {
+    // What it does to an old owner's write, to a new owner's, and to an old one's after a restart.
+    for (flaw, stale, fresh, after_restart) in [
+        (None, 409, 200, 409),
+        (Some(WitnessFlaw::AcceptAll), 200, 200, 200),
+        (Some(WitnessFlaw::ForgetOnRestart), 409, 200, 200),
+        (Some(WitnessFlaw::Equality), 200, 409, 200),
+        (Some(WitnessFlaw::FirstWriterWins), 200, 409, 200),
+    ] {
+        let rig = rig(WitnessMode::Enforce, flaw, process());
+        assert_eq!(rig.connect("a1").write(1), 200, "{flaw:?}");
+        assert_eq!(rig.connect("b1").write(2), fresh, "{flaw:?}");
+        assert_eq!(rig.connect("a1").write(1), stale, "{flaw:?}");
+        rig.witness.kill_and_restart().expect("comes back");
+        assert_eq!(rig.connect("a1").write(1), after_restart, "{flaw:?}");
+    }
+}
+
+#[test]
+fn rubbish_is_answered_and_harms_nobody() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let mut good = rig.connect("a1");
+    assert_eq!(good.write(1), 200);
+    for (bytes, status) in [
+        (b"\x00\x01\x02 rubbish\r\n\r\n".to_vec(), 400),
+        (b"GET /o/nobody/write HTTP/1.1\r\n\r\n".to_vec(), 404),
+        (format!("GET {} HTTP/1.1\r\n\r\n", good.path).into_bytes(), 405),
+        (
+            format!("POST {} HTTP/1.1\r\ncontent-length: 99999999\r\n\r\n", good.path).into_bytes(),
+            413,
+        ),
+        ([b"POST / HTTP/1.1\r\nx: ".to_vec(), vec![b'y'; 40_000]].concat(), 431),
+    ] {
+        let mut bad = rig.connect("a1");
+        bad.socket.write_all(&bytes).expect("sends");
+        assert_eq!(bad.status().0, status);
+    }
+    let mut chunked = rig.connect("a1");
+    let request = format!(
+        "POST {} HTTP/1.1\r\ntransfer-encoding: chunked\r\nfencing-token: 1\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
+        chunked.path
+    );
+    chunked.socket.write_all(request.as_bytes()).expect("sends");
+    assert_eq!(chunked.status().0, 200);
+    assert_eq!(good.write(1), 200);
+    assert_eq!(rig.writes().len(), 3);
+}
