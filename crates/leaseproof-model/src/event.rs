@@ -100,6 +100,11 @@ pub enum What {
     },
     /// Lab: the outcome that a writer was frozen inside its transaction and blocked the store.
     WriterFrozen,
+    /// Lab: the scenario ended before its cycles did; the verdict can't be better than "cannot tell".
+    Abandoned {
+        /// What was missing, and what to change, in words for people.
+        why: String,
+    },
     /// Process: an owner process was started; its witness URL and its relay are its own.
     Started {
         /// The root process of its tree.
