@@ -1,16 +1,34 @@
-//! Lock stores: one required trait ([`Observe`]), optional ones, one adapter a store.
+//! Lock stores: one required trait ([`Observe`]), optional ones ([`Lease`], [`Administer`]), one
+//! adapter a store.
 //!
 //! Everything blocks, and every call has a deadline of its own: a store that does not answer is an
-//! outcome (*unknown*), not a hang. Start at [`open`].
+//! outcome (*unknown*), not a hang. Start at [`open_observer`] and [`open_lease`].
+//!
+//! - [`url`]: which store, and how to reach it
+//! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
+//! - `value`: what is stored as the holder, and what of it may be shown
+//! - `seen`: when a state was seen last, so that a change has a bracket
+//! - `sqlite`, `redis`: the adapters
 
-use leaseproof_model::event::{Outcome, Reading};
+use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
 use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
+mod clock;
+mod done;
 mod error;
-pub use error::StoreError;
+mod patience;
+mod redis;
+mod seen;
+mod sqlite;
+pub mod url;
+mod value;
+
+pub use crate::done::{Done, Refusal};
+pub use crate::error::StoreError;
+pub use crate::url::StoreUrl;
 
 /// The required trait: look at a lease. Read-only by its type.
 pub trait Observe: Send {
@@ -38,23 +56,11 @@ pub trait Observe: Send {
 pub struct Grant {
     /// The key.
     pub key: String,
-    /// The holder's name and this grant's incarnation, as stored.
+    /// The holder's name and this grant's incarnation, as stored: `<name>#<incarnation>`. A reading
+    /// of this grant shows the same text.
     pub holder: HolderId,
     /// The fencing token.
     pub token: Token,
-}
-
-/// What an acquire, renew or release came to.
-#[derive(Clone, Debug)]
-pub struct Done<T> {
-    /// Applied, not applied or unknown.
-    pub outcome: Outcome,
-    /// Present exactly when applied.
-    pub value: Option<T>,
-    /// Why not, in words fit for a log line.
-    pub reason: Option<String>,
-    /// From before the request was sent to after the answer was read (or the deadline passed).
-    pub during: Moment,
 }
 
 /// The optional trait of owners: acquire, renew, release.
@@ -72,6 +78,97 @@ pub trait Lease: Send {
     /// Gives the lease up, if this very grant still holds it.
     fn release(&mut self, grant: &Grant, timeout: Duration) -> Done<()>;
 
-    /// Drops the connection and opens another at the next use.
+    /// Drops the connection and opens another at the next use. To be called after an unknown
+    /// outcome: the connection may be one that the network has forgotten.
     fn reconnect(&mut self);
+}
+
+/// The optional trait of the lab: prepares a canary store, acts as a fault on canary keys, cleans up.
+///
+/// Nothing here flushes: each change names its keys.
+pub trait Administer: Send {
+    /// Makes the store ready (SQLite: the file and its table). Changes nothing that is there.
+    ///
+    /// # Errors
+    /// When the store can't be reached or made ready.
+    fn prepare(&mut self) -> Result<(), StoreError>;
+
+    /// Gives the lease to `holder`, whoever has it, with the next token, in one atomic step.
+    fn steal(&mut self, key: &str, holder: &str, ttl: Duration) -> Done<Grant>;
+
+    /// Removes the lease, whoever has it; its token counter stays.
+    fn delete(&mut self, key: &str) -> Done<()>;
+
+    /// Removes exactly these keys and their token counters, and says how many leases or counters
+    /// were there.
+    ///
+    /// # Errors
+    /// When the store does not answer; some keys may be gone then, and a repeat does the rest.
+    fn clean(&mut self, keys: &[String]) -> Result<u64, StoreError>;
+
+    /// How many keys the store holds that do not begin with `prefix`; the search is bounded, so a
+    /// great number may be the bound. Whether there are any is exact up to 100,000 keys.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    fn foreign_keys(&mut self, prefix: &str) -> Result<u64, StoreError>;
+
+    /// The primary that this store replicates; `None` if it is a primary itself.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    fn replica_of(&mut self) -> Result<Option<String>, StoreError>;
+
+    /// Whether what this store shows may be behind the truth.
+    ///
+    /// # Errors
+    /// When the store does not answer.
+    fn is_replica(&mut self) -> Result<bool, StoreError> {
+        self.replica_of().map(|primary| primary.is_some())
+    }
+}
+
+/// Opens an observer; `timeout` bounds each of its calls, this one too.
+///
+/// # Errors
+/// When nothing answers there, or it refuses. A replica may be observed.
+pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {
+    Ok(match url {
+        StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
+        StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+    })
+}
+
+/// Opens a store for acquiring. Nothing is connected before the first use, so that an owner can be
+/// started before its store; a call's own time-out bounds the connecting too.
+///
+/// # Errors
+/// When the URL names something that can't be used (a CA file that isn't there).
+pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn Lease>, StoreError> {
+    Ok(match url {
+        StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
+        StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+    })
+}
+
+/// Opens a store for the lab; `timeout` bounds each call.
+///
+/// # Errors
+/// When nothing answers there, it refuses, or it is a replica.
+pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
+    Ok(match url {
+        StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
+        StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+    })
+}
+
+/// The store's semantics, asked of the store where they depend on its version.
+///
+/// # Errors
+/// As [`open_observer`].
+pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError> {
+    match url {
+        StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
+        StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+    }
 }

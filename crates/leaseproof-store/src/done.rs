@@ -1,0 +1,85 @@
+//! What an operation on a lease came to.
+
+use leaseproof_model::event::Outcome;
+use leaseproof_model::moment::Moment;
+
+/// Why the store itself refused, definitely. Only this ends a holder's belief: an attempt that never
+/// reached the store is *not applied* too, and says nothing about who holds the lease.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// An acquire: another grant holds the lease.
+    Held,
+    /// A renewal or release: another grant holds the lease.
+    NotTheHolder,
+    /// A renewal, release or removal: nobody holds the lease, it is absent or expired.
+    Gone,
+}
+
+/// What an acquire, renew or release came to.
+#[derive(Clone, Debug)]
+pub struct Done<T> {
+    /// Applied, not applied or unknown.
+    pub outcome: Outcome,
+    /// Present exactly when applied.
+    pub value: Option<T>,
+    /// Present exactly when the store itself refused. *Not applied* without it: the request
+    /// certainly never took effect (nobody answered, an error of the store), and a retry is safe.
+    pub refusal: Option<Refusal>,
+    /// Why not, in words fit for a log line.
+    pub reason: Option<String>,
+    /// From before the request was sent to after the answer was read (or the deadline passed).
+    pub during: Moment,
+}
+
+impl<T> Done<T> {
+    pub(crate) fn applied(value: T, during: Moment) -> Self {
+        Self {
+            outcome: Outcome::Applied,
+            value: Some(value),
+            refusal: None,
+            reason: None,
+            during,
+        }
+    }
+
+    pub(crate) fn refused(refusal: Refusal, during: Moment) -> Self {
+        let reason = match refusal {
+            Refusal::Held => "another holds the lease",
+            Refusal::NotTheHolder => "not the holder",
+            Refusal::Gone => "the lease is absent or expired",
+        };
+        Self {
+            outcome: Outcome::NotApplied,
+            value: None,
+            refusal: Some(refusal),
+            reason: Some(reason.to_owned()),
+            during,
+        }
+    }
+
+    pub(crate) fn failed(reason: impl ToString, during: Moment) -> Self {
+        Self {
+            outcome: Outcome::NotApplied,
+            value: None,
+            refusal: None,
+            reason: Some(reason.to_string()),
+            during,
+        }
+    }
+
+    pub(crate) fn unknown(reason: impl ToString, during: Moment) -> Self {
+        Self {
+            outcome: Outcome::Unknown,
+            value: None,
+            refusal: None,
+            reason: Some(reason.to_string()),
+            during,
+        }
+    }
+
+    /// Whether the store itself refused, definitely.
+    #[must_use]
+    pub fn is_refused(&self) -> bool {
+        self.refusal.is_some()
+    }
+}

@@ -1,0 +1,124 @@
+//! Time-outs in running time.
+//!
+//! A process that was paused for three seconds in the middle of a request has not waited for three
+//! seconds: the answer may lie in its socket. A deadline on a clock calls that a time-out, and a
+//! lock client then gives up a lease that was renewed. So waiting is done in short slices, and a
+//! slice counts for no more than its own length, however long the process was away in it.
+
+use crate::clock::boot_now;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// Short enough that a pause costs little of the time-out, long enough to cost no CPU.
+const SLICE: Duration = Duration::from_millis(10);
+
+/// A slice later than this was no slice of running time: the process was paused in it.
+const PAUSED: Duration = Duration::from_millis(20);
+
+/// After a pause at the very end of a time-out, this much is left for an answer that waits: timers
+/// may fire before the socket is looked at.
+const GRACE: Duration = Duration::from_millis(30);
+
+/// How often the grace is given, so that a starved machine does not wait for ever.
+const GRACES: u8 = 8;
+
+/// What is left of a time-out, in running time.
+#[derive(Debug)]
+pub(crate) struct Patience {
+    left: Duration,
+    graces: u8,
+}
+
+impl Patience {
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self {
+            left: timeout,
+            graces: GRACES,
+        }
+    }
+
+    /// What is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.left
+    }
+
+    /// Takes off what was spent elsewhere.
+    pub(crate) fn take(&mut self, spent: Duration) {
+        self.left = self.left.saturating_sub(spent);
+    }
+
+    /// Takes a slice of `asked` off, which took `took` by the boot clock.
+    fn spend(&mut self, asked: Duration, took: Duration) {
+        self.left = self.left.saturating_sub(asked.min(took));
+        if took > asked + PAUSED && self.graces > 0 {
+            self.graces -= 1;
+            self.left = self.left.max(GRACE);
+        }
+    }
+
+    /// Waits for `work`; `None` when the patience is over first. The work stays with the caller.
+    pub(crate) async fn wait<F: Future>(&mut self, mut work: Pin<&mut F>) -> Option<F::Output> {
+        loop {
+            let slice = self.left.min(SLICE);
+            let began = boot_now();
+            if let Ok(output) = tokio::time::timeout(slice, work.as_mut()).await {
+                return Some(output);
+            }
+            self.spend(slice, boot_now().since(began));
+            if self.left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    /// Sleeps for `nap` at most; false when the patience was over before.
+    pub(crate) fn nap(&mut self, nap: Duration) -> bool {
+        if self.left.is_zero() {
+            return false;
+        }
+        let nap = nap.min(self.left);
+        let began = boot_now();
+        std::thread::sleep(nap);
+        self.spend(nap, boot_now().since(began));
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_pause_costs_one_slice() {
+        let mut patience = Patience::new(200 * MS);
+        patience.spend(10 * MS, 3000 * MS);
+        assert_eq!(patience.left(), 190 * MS);
+    }
+
+    #[test]
+    fn a_pause_at_the_end_leaves_time_to_look() {
+        let mut patience = Patience::new(10 * MS);
+        patience.spend(10 * MS, 3000 * MS);
+        assert_eq!(patience.left(), GRACE);
+    }
+
+    #[test]
+    fn without_a_pause_the_time_out_is_the_time_out() {
+        let mut patience = Patience::new(20 * MS);
+        patience.spend(10 * MS, 11 * MS);
+        patience.spend(10 * MS, 11 * MS);
+        assert_eq!(patience.left(), Duration::ZERO);
+    }
+
+    #[test]
+    fn a_starved_machine_does_not_wait_for_ever() {
+        let mut patience = Patience::new(10 * MS);
+        for _ in 0..100 {
+            patience.spend(10 * MS, 500 * MS);
+        }
+        assert_eq!(patience.left(), Duration::ZERO);
+    }
+}

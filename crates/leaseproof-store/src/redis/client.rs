@@ -1,0 +1,245 @@
+//! One connection to one server, hidden behind blocking calls that end in running time.
+//!
+//! The library's own time-outs (500 ms, on by default) are off: they run on CLOCK_MONOTONIC and
+//! count a pause of ours as the server's silence. Its reconnecting manager is not used either: a new
+//! connection is an event, with a new look at who answers.
+
+use crate::error::StoreError;
+use crate::patience::Patience;
+use crate::redis::server::{Server, refusal, text};
+use crate::redis::stream::{Gate, Gated, tls_config};
+use crate::url::RedisUrl;
+use redis::aio::MultiplexedConnection;
+use redis::{AsyncConnectionConfig, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value, pipe};
+use rustls::ClientConfig;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::{JoinHandle, yield_now};
+
+/// After so many time-outs in a row a connection is given up: the network may have forgotten it.
+const TIME_OUTS: u8 = 3;
+
+/// How a request failed.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// It certainly never left.
+    NotSent(StoreError),
+    /// It left, at least in part, and nobody knows.
+    Unknown(StoreError),
+}
+
+impl Failed {
+    pub(crate) fn into_error(self) -> StoreError {
+        match self {
+            Self::NotSent(error) | Self::Unknown(error) => error,
+        }
+    }
+}
+
+/// A client of one server.
+pub(crate) struct Client {
+    url: RedisUrl,
+    connect_timeout: Duration,
+    tls: Option<Arc<ClientConfig>>,
+    link: Option<Link>,
+    /// Always there until it is dropped in the background: a look-up of a name may hang in it.
+    runtime: Option<Runtime>,
+}
+
+/// An open connection.
+struct Link {
+    connection: MultiplexedConnection,
+    driver: JoinHandle<()>,
+    gate: Arc<Gate>,
+    server: Server,
+    time_outs: u8,
+}
+
+impl Client {
+    /// A client that is not connected yet.
+    pub(crate) fn new(url: &RedisUrl, connect_timeout: Duration) -> Result<Self, StoreError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .map_err(|error| StoreError::Unexpected(format!("no event loop: {error}")))?;
+        Ok(Self {
+            url: url.clone(),
+            connect_timeout,
+            tls: tls_config(url)?,
+            link: None,
+            runtime: Some(runtime),
+        })
+    }
+
+    pub(crate) fn url(&self) -> &RedisUrl {
+        &self.url
+    }
+
+    /// Drops the connection; nothing of it reaches the server any more.
+    pub(crate) fn disconnect(&mut self) {
+        if let Some(link) = self.link.take() {
+            link.gate.shut();
+            link.driver.abort();
+        }
+    }
+
+    /// Who answers, connecting if need be.
+    pub(crate) fn server(&mut self, patience: &mut Patience) -> Result<&Server, StoreError> {
+        Ok(&self.connected(patience)?.1.server)
+    }
+
+    /// Sends commands and reads an answer to each; errors of the server are answers.
+    pub(crate) fn ask(&mut self, commands: &Pipeline, patience: &mut Patience) -> Result<Vec<Value>, Failed> {
+        let (runtime, link) = self.connected(patience).map_err(Failed::NotSent)?;
+        let count = commands.cmd_iter().count();
+        let before = link.gate.sent();
+        let connection = &mut link.connection;
+        let waited = patience.left();
+        let answer = runtime.block_on(async {
+            let work = pin!(connection.send_packed_commands(commands, 0, count));
+            patience.wait(work).await
+        });
+        let error = match answer {
+            Some(Ok(values)) => {
+                link.time_outs = 0;
+                return Ok(values);
+            }
+            Some(Err(error)) => Some(error),
+            None => None,
+        };
+        link.time_outs += 1;
+        let unsent = link.gate.sent() == before;
+        if unsent || error.is_some() || link.time_outs >= TIME_OUTS {
+            self.disconnect();
+        }
+        let error = match error {
+            Some(error) => self.named(&error),
+            None => StoreError::TimedOut(waited),
+        };
+        Err(if unsent {
+            Failed::NotSent(error)
+        } else {
+            Failed::Unknown(error)
+        })
+    }
+
+    /// The runtime and a link that was open a moment ago.
+    fn connected(&mut self, patience: &mut Patience) -> Result<(&Runtime, &mut Link), StoreError> {
+        // Invariant: taken by drop alone.
+        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
+        if let Some(link) = &self.link {
+            // Between calls nobody looks at the socket. A close that already lies there is found
+            // here, before a request is lost in it: one yield lets the socket be polled, the next
+            // lets the driver read it.
+            runtime.block_on(async {
+                for _ in 0..3 {
+                    yield_now().await;
+                }
+            });
+            if link.driver.is_finished() {
+                self.link = None;
+            }
+        }
+        if self.link.is_none() {
+            let mut part = Patience::new(self.connect_timeout.min(patience.left()));
+            let allowed = part.left();
+            let link = self.connect(&mut part);
+            patience.take(allowed - part.left());
+            self.link = Some(link?);
+        }
+        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
+        // Invariant: set above.
+        Ok((runtime, self.link.as_mut().expect("the link was just made")))
+    }
+
+    fn connect(&self, patience: &mut Patience) -> Result<Link, StoreError> {
+        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
+        let allowed = patience.left();
+        let link = runtime.block_on(async {
+            let work = pin!(self.open());
+            patience.wait(work).await
+        });
+        link.unwrap_or_else(|| {
+            Err(StoreError::Unreachable {
+                url: self.url.to_string(),
+                why: format!("no answer within {allowed:?}"),
+            })
+        })
+    }
+
+    async fn open(&self) -> Result<Link, StoreError> {
+        let gate = Arc::new(Gate::default());
+        let stream = Gated::connect(&self.url, self.tls.clone(), Arc::clone(&gate))
+            .await
+            .map_err(|error| self.unreachable(&error))?;
+        let mut login = RedisConnectionInfo::default()
+            .set_db(self.url.db)
+            .set_skip_set_lib_name();
+        if let Some(user) = &self.url.user {
+            login = login.set_username(user);
+        }
+        if let Some(password) = &self.url.password {
+            login = login.set_password(password);
+        }
+        let config = AsyncConnectionConfig::new()
+            .set_response_timeout(None)
+            .set_connection_timeout(None);
+        let (mut connection, driver) = MultiplexedConnection::new_with_config(&login, stream, config)
+            .await
+            .map_err(|error| self.named(&error))?;
+        let driver = tokio::spawn(driver);
+        let mut questions = pipe();
+        questions.cmd("INFO").arg("server").cmd("INFO").arg("replication");
+        let answers = connection
+            .send_packed_commands(&questions, 0, 2)
+            .await
+            .map_err(|error| self.named(&error))?;
+        let mut info = String::new();
+        for answer in &answers {
+            match answer {
+                // A read-only user may not be allowed to ask; then the epoch stays unknown.
+                Value::ServerError(error) if error.code() == "NOPERM" => {}
+                Value::ServerError(error) => return Err(refusal(&self.url, error)),
+                answer => info += &text(answer).unwrap_or_default(),
+            }
+        }
+        Ok(Link {
+            connection,
+            driver,
+            gate,
+            server: Server::parse(&info),
+            time_outs: 0,
+        })
+    }
+
+    fn unreachable(&self, why: &impl ToString) -> StoreError {
+        StoreError::Unreachable {
+            url: self.url.to_string(),
+            why: why.to_string(),
+        }
+    }
+
+    /// An error of the library, in our words.
+    fn named(&self, error: &RedisError) -> StoreError {
+        match error.kind() {
+            ErrorKind::Io => self.unreachable(error),
+            ErrorKind::AuthenticationFailed | ErrorKind::Server(_) | ErrorKind::Extension => StoreError::Refused {
+                url: self.url.to_string(),
+                why: error.to_string(),
+            },
+            _ => StoreError::Unexpected(format!("{}: {error}: is it a Redis server?", self.url)),
+        }
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.disconnect();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

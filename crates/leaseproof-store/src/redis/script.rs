@@ -1,0 +1,118 @@
+//! The scripts: each change of a lease is one atomic step on the server.
+
+use crate::clock::boot_now;
+use crate::done::{Done, Refusal};
+use crate::error::StoreError;
+use crate::patience::Patience;
+use crate::redis::client::{Client, Failed};
+use crate::redis::server::refusal;
+use leaseproof_model::moment::Moment;
+use redis::{Pipeline, Script, Value, pipe};
+use std::time::Duration;
+
+/// Keys: lease, counter. Arguments: holder and incarnation, TTL in ms. Gives the token, or 0.
+///
+/// The counter comes first: if it fails, nothing was granted. A number is written by `%.0f` since
+/// Lua's own conversion turns 1e15 into text that is no number.
+pub(crate) const ACQUIRE: &str = "\
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+local token = redis.call('INCR', KEYS[2])
+redis.call('SET', KEYS[1], ARGV[1] .. '#' .. string.format('%.0f', token), 'NX', 'PX', ARGV[2])
+return token";
+
+/// As [`ACQUIRE`], whoever holds it.
+pub(crate) const STEAL: &str = "\
+local token = redis.call('INCR', KEYS[2])
+redis.call('SET', KEYS[1], ARGV[1] .. '#' .. string.format('%.0f', token), 'PX', ARGV[2])
+return token";
+
+/// Key: lease. Arguments: the whole value, TTL in ms. Gives 1, -1 for another's, -2 for none.
+pub(crate) const RENEW: &str = "\
+local value = redis.call('GET', KEYS[1])
+if not value then return -2 end
+if value ~= ARGV[1] then return -1 end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])";
+
+/// Key: lease. Argument: the whole value. Gives 1, -1 for another's, -2 for none.
+pub(crate) const RELEASE: &str = "\
+local value = redis.call('GET', KEYS[1])
+if not value then return -2 end
+if value ~= ARGV[1] then return -1 end
+return redis.call('DEL', KEYS[1])";
+
+/// A TTL in the server's unit; zero would be refused.
+pub(crate) fn millis(ttl: Duration) -> u64 {
+    u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX).max(1)
+}
+
+/// Runs a script that answers a number; `judge` says what it means.
+pub(crate) fn run<T>(
+    client: &mut Client,
+    code: &str,
+    keys: &[&str],
+    arguments: &[String],
+    timeout: Duration,
+    judge: impl FnOnce(i64) -> Result<T, Refusal>,
+) -> Done<T> {
+    let asked = boot_now();
+    let mut patience = Patience::new(timeout);
+    let answer = writable(client, &mut patience).and_then(|()| ask(client, code, keys, arguments, &mut patience));
+    let during = Moment::between(asked, boot_now());
+    match answer {
+        Ok(Value::Int(number)) => match judge(number) {
+            Ok(value) => Done::applied(value, during),
+            Err(refusal) => Done::refused(refusal, during),
+        },
+        // An error of the server comes before the first write of a script.
+        Ok(Value::ServerError(error)) => Done::failed(refusal(client.url(), &error), during),
+        Ok(other) => Done::unknown(format!("the server answered {other:?}"), during),
+        Err(Failed::NotSent(error)) => Done::failed(error, during),
+        Err(Failed::Unknown(error)) => Done::unknown(error, during),
+    }
+}
+
+/// A replica is refused before anything is sent to it.
+fn writable(client: &mut Client, patience: &mut Patience) -> Result<(), Failed> {
+    let url = client.url().to_string();
+    let server = client.server(patience).map_err(Failed::NotSent)?;
+    match &server.primary {
+        Some(primary) => Err(Failed::NotSent(StoreError::Replica {
+            url,
+            primary: primary.clone(),
+        })),
+        None => Ok(()),
+    }
+}
+
+/// By its hash, since a lease is renewed for ever; a server that was restarted gets the text again.
+fn ask(
+    client: &mut Client,
+    code: &str,
+    keys: &[&str],
+    arguments: &[String],
+    patience: &mut Patience,
+) -> Result<Value, Failed> {
+    let hash = Script::new(code).get_hash().to_owned();
+    let answer = one(client.ask(&call("EVALSHA", &hash, keys, arguments), patience)?);
+    match &answer {
+        Value::ServerError(error) if error.code() == "NOSCRIPT" => {
+            client.ask(&call("EVAL", code, keys, arguments), patience).map(one)
+        }
+        _ => Ok(answer),
+    }
+}
+
+fn one(mut answers: Vec<Value>) -> Value {
+    answers.pop().unwrap_or_default()
+}
+
+fn call(command: &str, script: &str, keys: &[&str], arguments: &[String]) -> Pipeline {
+    let mut commands = pipe();
+    commands
+        .cmd(command)
+        .arg(script)
+        .arg(keys.len())
+        .arg(keys)
+        .arg(arguments);
+    commands
+}

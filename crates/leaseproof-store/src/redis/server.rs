@@ -1,0 +1,129 @@
+//! What a server says about itself.
+
+use crate::error::StoreError;
+use crate::url::RedisUrl;
+use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use redis::{ServerError, Value};
+use std::time::Duration;
+
+/// A server, as INFO describes it. A user who may not ask leaves it empty.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Server {
+    pub(crate) version: Option<String>,
+    pub(crate) run_id: Option<String>,
+    pub(crate) role: Option<String>,
+    /// The primary, if this is a replica.
+    pub(crate) primary: Option<String>,
+}
+
+impl Server {
+    /// Reads the text of INFO.
+    pub(crate) fn parse(info: &str) -> Self {
+        let field = |name: &str| {
+            info.lines()
+                .find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
+                .map(str::to_owned)
+        };
+        let role = field("role");
+        let primary = (role.as_deref() == Some("slave")).then(|| {
+            let host = field("master_host").unwrap_or_else(|| "an unknown primary".to_owned());
+            let port = field("master_port").map(|port| format!(":{port}"));
+            host + &port.unwrap_or_default()
+        });
+        Self {
+            version: field("redis_version"),
+            run_id: field("run_id"),
+            role,
+            primary,
+        }
+    }
+
+    /// Whether PEXPIRETIME is there (7.0); if the version isn't known, it has to be tried.
+    pub(crate) fn has_expire_time(&self) -> Option<bool> {
+        let version = self.version.as_ref()?;
+        let major: u32 = version.split('.').next()?.parse().ok()?;
+        Some(major >= 7)
+    }
+
+    /// The store's epoch: the process that answers, and its role.
+    pub(crate) fn epoch(&self) -> Option<String> {
+        let run_id = self.run_id.as_ref()?;
+        let role = match self.role.as_deref() {
+            Some("slave") => "replica",
+            Some("master") => "primary",
+            _ => "unknown",
+        };
+        Some(format!("{run_id}/{role}"))
+    }
+
+    /// The semantics of this server.
+    pub(crate) fn facts(&self) -> StoreFacts {
+        StoreFacts {
+            kind: "redis".to_owned(),
+            version: self.version.clone().unwrap_or_else(|| "unknown".to_owned()),
+            // Expiry is a whole millisecond of the server's clock.
+            early_slack: Duration::from_millis(1),
+            // An expired key reads as absent at once, whatever the active expiry does; the server
+            // serves one command at a time.
+            late_bound: Duration::from_millis(10),
+            ttl_floor: None,
+            lock_delay: Duration::ZERO,
+            clock: StoreClock::ServerWall,
+            expired_means: "the key reads as absent, or holds another value: the server's wall clock \
+                            has passed its expiry"
+                .to_owned(),
+            expiry_proof: ExpiryProof::SeenGone,
+            consistent_reading: true,
+            exact_moments: false,
+            writer_can_block: false,
+        }
+    }
+}
+
+/// An error of the server, in our words.
+pub(crate) fn refusal(url: &RedisUrl, error: &ServerError) -> StoreError {
+    let words = match error.details() {
+        Some(details) => format!("{} {details}", error.code()),
+        None => error.code().to_owned(),
+    };
+    let hint = match error.code() {
+        "NOAUTH" => ": put the password into the URL, redis://:PASSWORD@host",
+        "WRONGPASS" => ": user or password of the URL are wrong",
+        "NOPERM" => ": this user lacks a permission",
+        "READONLY" => ": it is a replica now, give the primary's URL",
+        "LOADING" | "BUSY" | "MASTERDOWN" => ": try again later",
+        _ => return StoreError::Unexpected(words),
+    };
+    StoreError::Refused {
+        url: url.to_string(),
+        why: words + hint,
+    }
+}
+
+/// A text in an answer.
+pub(crate) fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::BulkString(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text.clone()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn info_is_understood() {
+        let server =
+            Server::parse("# Server\r\nredis_version:7.0.15\r\nrun_id:abc\r\n# Replication\r\nrole:master\r\n");
+        assert_eq!(server.epoch().as_deref(), Some("abc/primary"));
+        assert_eq!(server.has_expire_time(), Some(true));
+        assert_eq!(server.primary, None);
+        let replica =
+            Server::parse("redis_version:6.2.1\r\nrun_id:r\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1\r\n");
+        assert_eq!(replica.primary.as_deref(), Some("h:1"));
+        assert_eq!(replica.has_expire_time(), Some(false));
+        assert_eq!(Server::parse("").has_expire_time(), None);
+    }
+}

@@ -1,0 +1,389 @@
+//! Which store, and how to reach it. Shown with its password redacted, always.
+
+use crate::error::StoreError;
+use percent_encoding::percent_decode_str;
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+use url::{Host, Url};
+
+/// The URL of a lock store.
+#[derive(Clone, PartialEq, Eq)]
+pub enum StoreUrl {
+    /// `sqlite:PATH`.
+    Sqlite(PathBuf),
+    /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
+    Redis(RedisUrl),
+}
+
+/// The URL of a Redis server.
+#[derive(Clone, PartialEq, Eq)]
+pub struct RedisUrl {
+    /// TLS.
+    pub(crate) tls: bool,
+    /// A name or an address, without brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) db: i64,
+    /// A PEM file with the certificates to trust, instead of the system's.
+    pub(crate) ca: Option<PathBuf>,
+    /// The name that the server's certificate must have, where it is not the host.
+    pub(crate) server_name: Option<String>,
+    /// As given, so that nothing is lost when it is handed on.
+    given: Url,
+}
+
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS";
+
+impl FromStr for StoreUrl {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<Self, StoreError> {
+        let (scheme, rest) = text
+            .split_once(':')
+            .ok_or_else(|| refuse(text, format!("it has no scheme: {HOW}")))?;
+        match scheme {
+            "sqlite" => sqlite(text, rest),
+            "redis" | "rediss" => redis(text).map(Self::Redis),
+            "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
+                text,
+                "a unix socket can't be watched or cut on its way: let the server listen on \
+                 loopback too, and give redis://127.0.0.1:PORT"
+                    .to_owned(),
+            )),
+            "valkey" | "valkeys" => Err(refuse(
+                text,
+                "Valkey speaks the Redis protocol: write redis:// (or rediss:// for TLS)".to_owned(),
+            )),
+            "etcd" | "zk" | "consul" | "postgres" | "postgresql" => {
+                Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
+            }
+            _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
+        }
+    }
+}
+
+fn sqlite(text: &str, rest: &str) -> Result<StoreUrl, StoreError> {
+    // `sqlite:///abs`, `sqlite:/abs` and `sqlite:rel` are all in use.
+    let path = rest.strip_prefix("//").unwrap_or(rest);
+    if path.is_empty() {
+        return Err(refuse(text, "the path is missing: sqlite:PATH".to_owned()));
+    }
+    if path == ":memory:" {
+        return Err(refuse(
+            text,
+            "a database in memory can't be shared by two processes: give a file".to_owned(),
+        ));
+    }
+    Ok(StoreUrl::Sqlite(PathBuf::from(path)))
+}
+
+fn redis(text: &str) -> Result<RedisUrl, StoreError> {
+    let given = Url::parse(text).map_err(|error| refuse(text, format!("{error}: {HOW}")))?;
+    let host = match given.host() {
+        Some(Host::Domain(name)) if !name.is_empty() => decode(text, "host", name)?,
+        Some(Host::Ipv4(address)) => address.to_string(),
+        Some(Host::Ipv6(address)) => address.to_string(),
+        _ => return Err(refuse(text, format!("the host is missing: {HOW}"))),
+    };
+    let tls = given.scheme() == "rediss";
+    let db = match given.path().trim_matches('/') {
+        "" => 0,
+        number => number
+            .parse()
+            .ok()
+            .filter(|db| (0..=65_535).contains(db))
+            .ok_or_else(|| refuse(text, format!("the database {number} is no number")))?,
+    };
+    let user = Some(given.username())
+        .filter(|user| !user.is_empty())
+        .map(|user| decode(text, "user", user))
+        .transpose()?;
+    let password = given
+        .password()
+        .map(|password| decode(text, "password", password))
+        .transpose()?;
+    if user.is_some() && password.is_none() {
+        return Err(refuse(
+            text,
+            "it has a user and no password: redis://user:password@host, or redis://:password@host \
+             for the default user"
+                .to_owned(),
+        ));
+    }
+    let (mut ca, mut server_name) = (None, None);
+    for (name, value) in given.query_pairs() {
+        match &*name {
+            "ca" if tls => ca = Some(PathBuf::from(&*value)),
+            "server_name" if tls => server_name = Some(value.into_owned()),
+            "ca" | "server_name" => {
+                return Err(refuse(text, format!("{name} is for TLS: write rediss://")));
+            }
+            _ => {
+                return Err(refuse(
+                    text,
+                    format!("the option {name} is not known: ca and server_name are"),
+                ));
+            }
+        }
+    }
+    Ok(RedisUrl {
+        tls,
+        host,
+        port: given.port().unwrap_or(6379),
+        user,
+        password,
+        db,
+        ca,
+        server_name,
+        given,
+    })
+}
+
+fn decode(text: &str, what: &str, encoded: &str) -> Result<String, StoreError> {
+    percent_decode_str(encoded)
+        .decode_utf8()
+        .map(std::borrow::Cow::into_owned)
+        .map_err(|_| refuse(text, format!("the {what} is not UTF-8")))
+}
+
+fn refuse(text: &str, why: String) -> StoreError {
+    StoreError::Url { url: redact(text), why }
+}
+
+/// A text that may be a URL, with anything that may be a password cut out.
+fn redact(text: &str) -> String {
+    match (text.split_once("://"), text.rfind('@')) {
+        (Some((scheme, rest)), Some(at)) if at > scheme.len() => {
+            let tail = &text[at + 1..];
+            let user = rest.split([':', '@']).next().unwrap_or_default();
+            format!("{scheme}://{user}:***@{tail}")
+        }
+        _ => text.to_owned(),
+    }
+}
+
+impl StoreUrl {
+    /// `sqlite` or `redis`.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Sqlite(_) => "sqlite",
+            Self::Redis(_) => "redis",
+        }
+    }
+
+    /// The file of an embedded store.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Sqlite(path) => Some(path),
+            Self::Redis(_) => None,
+        }
+    }
+
+    /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
+    #[must_use]
+    pub fn is_loopback(&self) -> bool {
+        match self {
+            Self::Sqlite(_) => true,
+            Self::Redis(server) => {
+                server.host.eq_ignore_ascii_case("localhost")
+                    || server
+                        .host
+                        .parse()
+                        .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
+            }
+        }
+    }
+
+    /// Host and port, where there is a network in between.
+    #[must_use]
+    pub fn host_port(&self) -> Option<(&str, u16)> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Redis(server) => Some((&server.host, server.port)),
+        }
+    }
+
+    /// The same store through a relay at `host:port`. With TLS the certificate is still asked for by
+    /// the name it had (`server_name`), unless the host's text stays the same; a program that
+    /// doesn't know that option needs a relay under the same name.
+    #[must_use]
+    pub fn with_host_port(&self, host: &str, port: u16) -> Self {
+        let Self::Redis(server) = self else {
+            return self.clone();
+        };
+        let mut moved = server.clone();
+        if server.tls && server.host != host && server.server_name.is_none() {
+            moved.server_name = Some(server.host.clone());
+            moved.given.query_pairs_mut().append_pair("server_name", &server.host);
+        }
+        moved.host = host.to_owned();
+        moved.port = port;
+        let text = match host.parse::<Ipv6Addr>() {
+            Ok(_) => format!("[{host}]"),
+            Err(_) => host.to_owned(),
+        };
+        // Both can only fail on a URL that has no host, and this one has.
+        let _ = moved.given.set_host(Some(&text));
+        let _ = moved.given.set_port(Some(port));
+        Self::Redis(moved)
+    }
+
+    /// The URL with its password: for the environment of an owner, never for an eye or a file.
+    #[must_use]
+    pub fn with_secrets(&self) -> String {
+        match self {
+            Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            Self::Redis(server) => server.given.to_string(),
+        }
+    }
+}
+
+impl RedisUrl {
+    /// The text that a certificate is checked against.
+    pub(crate) fn tls_name(&self) -> &str {
+        self.server_name.as_deref().unwrap_or(&self.host)
+    }
+}
+
+impl fmt::Display for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            Self::Redis(server) => server.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = self.given.clone();
+        if self.password.is_some() {
+            // It has a host, so a password can be set.
+            let _ = shown.set_password(Some("***"));
+        }
+        shown.fmt(f)
+    }
+}
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for RedisUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn url(text: &str) -> StoreUrl {
+        text.parse().expect(text)
+    }
+
+    #[test]
+    fn urls_ok() {
+        // Text, shown, loopback, host and port.
+        for (text, shown, loopback, place) in [
+            ("sqlite:.leaseproof/locks.db", "sqlite:.leaseproof/locks.db", true, None),
+            ("sqlite:///tmp/a b.db", "sqlite:/tmp/a b.db", true, None),
+            (
+                "redis://127.0.0.1:7000",
+                "redis://127.0.0.1:7000",
+                true,
+                Some(("127.0.0.1", 7000)),
+            ),
+            (
+                "redis://localhost/2",
+                "redis://localhost/2",
+                true,
+                Some(("localhost", 6379)),
+            ),
+            ("redis://[::1]:1/", "redis://[::1]:1/", true, Some(("::1", 1))),
+            (
+                "redis://:p%40ss@10.0.0.1",
+                "redis://:***@10.0.0.1",
+                false,
+                Some(("10.0.0.1", 6379)),
+            ),
+            (
+                "rediss://me:secret@db.example:1?ca=/ca.pem",
+                "rediss://me:***@db.example:1?ca=/ca.pem",
+                false,
+                Some(("db.example", 1)),
+            ),
+        ] {
+            let parsed = url(text);
+            assert_eq!(parsed.to_string(), shown);
+            assert_eq!(format!("{parsed:?}"), shown);
+            assert_eq!(parsed.is_loopback(), loopback, "{text}");
+            assert_eq!(parsed.host_port(), place);
+            assert_eq!(url(&parsed.with_secrets()), parsed);
+        }
+    }
+
+    #[test]
+    fn urls_bad() {
+        for (text, part) in [
+            ("", "no scheme"),
+            ("/tmp/locks.db", "no scheme"),
+            ("sqlite:", "path is missing"),
+            ("sqlite::memory:", "in memory"),
+            ("redis://", "host"),
+            ("redis://h/x", "no number"),
+            ("redis://h/-1", "no number"),
+            ("redis://h:99999", "port"),
+            ("redis://me@h", "no password"),
+            ("redis://h?ca=/x", "rediss"),
+            ("redis://h?timeout=1", "not known"),
+            ("unix:///run/redis.sock", "unix socket"),
+            ("valkey://h", "redis://"),
+            ("etcd://h", "no adapter"),
+            ("http://h", "no store"),
+        ] {
+            let error = text.parse::<StoreUrl>().expect_err(text).to_string();
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn no_error_shows_a_password() {
+        for text in [
+            "redis://me:hunter2@h/x",
+            "redis://me:hunter2@h:99999",
+            "redis://me:hun@ter2@h?bad=1",
+            "http://me:hunter2@h",
+        ] {
+            let error = text.parse::<StoreUrl>().expect_err(text).to_string();
+            assert!(!error.contains("hunter2") && !error.contains("ter2"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_relay_in_front_keeps_the_rest() {
+        let moved = url("rediss://me:s%23@db.example:1/3?ca=/ca.pem").with_host_port("127.0.0.1", 9);
+        assert_eq!(
+            moved.with_secrets(),
+            "rediss://me:s%23@127.0.0.1:9/3?ca=/ca.pem&server_name=db.example"
+        );
+        assert_eq!(url(&moved.with_secrets()), moved);
+        let StoreUrl::Redis(server) = &moved else {
+            panic!("it is redis");
+        };
+        assert_eq!(server.tls_name(), "db.example");
+        assert_eq!(server.password.as_deref(), Some("s#"));
+        let plain = url("redis://localhost:1").with_host_port("::1", 9);
+        assert_eq!(plain.with_secrets(), "redis://[::1]:9");
+        assert_eq!(plain.host_port(), Some(("::1", 9)));
+    }
+}
