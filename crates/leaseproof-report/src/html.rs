@@ -1,11 +1,37 @@
-//! The report: one file with the picture.
+//! The report: one self-contained file with the picture, readable by night, on a phone, without a
+//! network and without scripts.
+//!
+//! In run order: [`grants`] and [`accused`] read the record, [`lanes`] lays it out as [`lane`]s,
+//! [`scale`] and [`draw`] make the picture, [`table`] the rows, [`page`] joins all for the template.
 
 use leaseproof_model::history::History;
 use leaseproof_model::verdict::RunVerdict;
+use minijinja::value::Serde;
+use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
-/// One self-contained page.
+mod accused;
+mod draw;
+mod grants;
+mod lane;
+mod lanes;
+mod page;
+mod scale;
+mod table;
+
+/// The run as one HTML page. Records join their scenarios by id and store; a repeat adds a record.
+///
+/// # Panics
+/// Only if the built-in template is broken, which the tests would have shown.
 #[must_use]
 pub fn render(run: &RunVerdict, histories: &[&History]) -> String {
-    let _ = crate::moments::records(run, histories);
-    String::new()
+    let mut env = Environment::new();
+    env.set_auto_escape_callback(|_| AutoEscape::Html);
+    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    env.add_template("report.html", include_str!("../templates/report.html"))
+        .expect("the built-in template is well-formed");
+    let template = env.get_template("report.html").expect("it was just added");
+    let page = page::page(run, histories);
+    template
+        .render(Serde(&page))
+        .expect("the page has all that the template names")
 }

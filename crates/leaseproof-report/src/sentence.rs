@@ -33,6 +33,7 @@ pub(crate) fn of(event: &Event) -> String {
         What::Coverage(coverage) => covered(coverage),
         What::RigLate { by, what } => format!("the lab was late by {} at: {}", words::span(*by), visible(what)),
         What::WriterFrozen => "a writer was frozen inside its transaction and blocks the store".to_owned(),
+        What::Abandoned { why } => format!("the scenario was abandoned: {}", visible(why)),
         What::Started { process, slot, restart } => format!(
             "{owner} {}, pid {}, slot {}",
             if *restart { "started anew" } else { "started" },

@@ -1,0 +1,90 @@
+//! A lane: one row of the picture, before anything is drawn.
+
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::EventId;
+use leaseproof_model::moment::Moment;
+
+/// One row.
+#[derive(Debug, Default)]
+pub(crate) struct Lane {
+    pub(crate) label: String,
+    pub(crate) sub: String,
+    pub(crate) height: f64,
+    /// The owner's number in the palette, for lanes of owners.
+    pub(crate) colour: Option<usize>,
+    pub(crate) spans: Vec<Span>,
+    pub(crate) marks: Vec<Mark>,
+}
+
+/// How a span is drawn.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum SpanKind {
+    Cycle,
+    Life,
+    Belief,
+    Frozen,
+    Grant,
+    Unsure,
+    Fault,
+    Covered,
+}
+
+/// Something that lasts.
+#[derive(Debug)]
+pub(crate) struct Span {
+    pub(crate) kind: SpanKind,
+    pub(crate) from: BootNanos,
+    pub(crate) to: BootNanos,
+    pub(crate) top: f64,
+    pub(crate) height: f64,
+    pub(crate) colour: Option<usize>,
+    /// Written into it where it fits.
+    pub(crate) text: String,
+    /// Told of it in full.
+    pub(crate) title: String,
+    pub(crate) event: Option<EventId>,
+}
+
+/// How a mark is drawn.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum MarkKind {
+    Accepted,
+    Rejected,
+    Acquired,
+    Renewed,
+    Failed,
+    Lost,
+    Released,
+    Refused,
+    Waiting,
+    Reading,
+    Wire,
+    Other,
+}
+
+impl MarkKind {
+    /// So common that many are drawn as one shape, and thinned first.
+    pub(crate) fn is_routine(self) -> bool {
+        matches!(
+            self,
+            Self::Accepted | Self::Renewed | Self::Reading | Self::Wire | Self::Waiting | Self::Refused
+        )
+    }
+}
+
+/// Something that happens at a moment.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    pub(crate) kind: MarkKind,
+    pub(crate) at: Moment,
+    pub(crate) y: f64,
+    pub(crate) colour: Option<usize>,
+    pub(crate) event: EventId,
+    /// Written next to it where it fits.
+    pub(crate) text: String,
+    pub(crate) title: String,
+    /// It is evidence of a finding.
+    pub(crate) named: bool,
+    /// It is the act that a breach accuses.
+    pub(crate) accused: bool,
+}

@@ -1,0 +1,504 @@
+//! What the template shows: the verdict first, the first violation, then each scenario.
+
+use crate::explain;
+use crate::html::accused::Accused;
+use crate::html::draw::{Chart, Subject, chart};
+use crate::html::grants::{Grant, grants};
+use crate::html::lanes::lanes;
+use crate::html::scale::Scale;
+use crate::html::table::{Row, table};
+use crate::moments::{Record, records};
+use crate::sentence;
+use crate::visible::visible;
+use crate::words;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{EventId, What};
+use leaseproof_model::finding::Finding;
+use leaseproof_model::history::History;
+use leaseproof_model::rule::Class;
+use leaseproof_model::truth::Truth;
+use leaseproof_model::verdict::{NotOffered, RunVerdict, ScenarioVerdict, Verdict};
+use serde::Serialize;
+use std::time::Duration;
+
+const CSS: &str = include_str!("../../templates/report.css");
+const JS: &str = include_str!("../../templates/report.js");
+/// The page's policy lets this one script run and no other, whatever a name holds. When the script
+/// changes: `openssl dgst -sha256 -binary report.js | base64` (the browser test notices).
+const JS_HASH: &str = "sha256-BEv5xLZIZj3YdWWyBJ2rqo4/3SlXHclDXY/d2BAdNMA=";
+/// Routine marks on the whole page; above this they are thinned, and the page says so.
+const MOST_MARKS: usize = 10_000;
+/// Bytes of rows on the whole page, beside those that findings and premises name.
+const ROOM_FOR_ROWS: usize = 2_000_000;
+
+#[derive(Serialize)]
+pub(crate) struct Page<'a> {
+    verdict: &'static str,
+    tone: &'static str,
+    held: String,
+    run: String,
+    seed: u64,
+    took: String,
+    incomplete: Option<String>,
+    budget: Vec<(&'static str, String)>,
+    budget_holds: bool,
+    first: Option<First>,
+    scenarios: Vec<Section>,
+    not_offered: Vec<Missing>,
+    document: &'a RunVerdict,
+    css: &'static str,
+    js: &'static str,
+    script_hash: &'static str,
+}
+
+/// The first violation, as an engineer at night needs it.
+#[derive(Clone, Serialize)]
+struct First {
+    scenario: &'static str,
+    anchor: String,
+    cycle: u32,
+    when: String,
+    says: String,
+    store_says: Option<String>,
+    rules: Vec<String>,
+    #[serde(skip)]
+    order: (bool, BootNanos),
+}
+
+#[derive(Serialize)]
+struct Missing {
+    id: &'static str,
+    store: String,
+    why: String,
+}
+
+#[derive(Serialize)]
+struct Section {
+    anchor: String,
+    id: &'static str,
+    twin: bool,
+    self_check: bool,
+    store: String,
+    verdict: &'static str,
+    tone: &'static str,
+    safety: &'static str,
+    availability: Option<&'static str>,
+    held: String,
+    took: String,
+    rules: Vec<String>,
+    findings: Vec<FindingView>,
+    premises: Vec<PremiseView>,
+    open_premises: Vec<PremiseView>,
+    measures: Vec<(String, String)>,
+    records: Vec<RecordView>,
+}
+
+#[derive(Serialize)]
+struct FindingView {
+    rule: String,
+    name: String,
+    tone: &'static str,
+    about: String,
+    says: String,
+    evidence: Vec<Evidence>,
+    more: usize,
+    to_do: Option<&'static str>,
+}
+
+#[derive(Serialize)]
+struct Evidence {
+    id: String,
+    href: Option<String>,
+    when: String,
+    says: String,
+}
+
+#[derive(Clone, Serialize)]
+struct PremiseView {
+    name: &'static str,
+    cycle: u32,
+    holds: &'static str,
+    tone: &'static str,
+    says: String,
+    evidence: Vec<(String, Option<String>)>,
+}
+
+#[derive(Serialize)]
+struct RecordView {
+    anchor: String,
+    title: String,
+    key: String,
+    complete: bool,
+    first: Option<First>,
+    close_up: Option<Figure>,
+    whole: Figure,
+    uncovered: bool,
+    named: Vec<Row>,
+    rest: Vec<Row>,
+    cut: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Figure {
+    id: String,
+    caption: String,
+    chart: Chart,
+}
+
+/// Builds the page.
+pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> {
+    let of_scenario = records(run, histories);
+    let share = Share::new(of_scenario.iter().map(Vec::len).sum());
+    let mut scenarios = Vec::new();
+    for (scenario, records) in run.scenarios.iter().zip(&of_scenario) {
+        let (twins, own): (Vec<_>, Vec<_>) = records.iter().partition(|it| it.history.ask.twin);
+        scenarios.push(section(scenario, &own, scenarios.len() + 1, false, &share));
+        if let Some(twin) = &scenario.twin {
+            scenarios.push(section(twin, &twins, scenarios.len() + 1, true, &share));
+        }
+    }
+    let first = scenarios
+        .iter()
+        .flat_map(|it| &it.records)
+        .filter_map(|it| it.first.clone())
+        .min_by_key(|it| it.order);
+    Page {
+        verdict: run.verdict.as_str(),
+        tone: tone(run.verdict),
+        held: words::held(run),
+        run: visible(&run.run).into_owned(),
+        seed: run.seed,
+        took: words::span(Duration::from_millis(run.took_ms)),
+        incomplete: run.incomplete.as_deref().map(|it| visible(it).into_owned()),
+        budget: budget(run),
+        budget_holds: run.budget.holds,
+        first,
+        scenarios,
+        not_offered: run.not_offered.iter().map(missing).collect(),
+        document: run,
+        css: CSS,
+        js: JS,
+        script_hash: JS_HASH,
+    }
+}
+
+/// What each record may use of the page.
+struct Share {
+    marks: usize,
+    bytes: usize,
+}
+
+impl Share {
+    fn new(records: usize) -> Self {
+        let records = records.max(1);
+        // Half of a record's marks go to its close-up, where it has one.
+        Self {
+            marks: (MOST_MARKS / records / 2).max(100),
+            bytes: ROOM_FOR_ROWS / records,
+        }
+    }
+}
+
+fn tone(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Proven => "good",
+        Verdict::CannotTell => "open",
+        Verdict::Violated => "bad",
+    }
+}
+
+fn budget(run: &RunVerdict) -> Vec<(&'static str, String)> {
+    let numbers = &run.budget.numbers;
+    vec![
+        ("TTL", words::span(numbers.ttl)),
+        ("heartbeat", words::span(numbers.heartbeat)),
+        ("renewal timeout", words::span(numbers.renew_timeout)),
+        ("clock drift", words::span(numbers.max_clock_drift)),
+        ("margin", format!("{} ms", run.budget.margin_ms)),
+        ("plain TTL − heartbeat", format!("{} ms", run.budget.plain_margin_ms)),
+        ("worst pause", format!("{} ms", run.budget.worst_pause_ms)),
+    ]
+}
+
+fn missing(it: &NotOffered) -> Missing {
+    Missing {
+        id: it.id.as_str(),
+        store: visible(&it.store).into_owned(),
+        why: visible(&it.why).into_owned(),
+    }
+}
+
+fn section(scenario: &ScenarioVerdict, records: &[&Record<'_>], number: usize, twin: bool, share: &Share) -> Section {
+    let anchors: Vec<String> = (0..records.len())
+        .map(|at| {
+            if at == 0 {
+                format!("s{number}-")
+            } else {
+                format!("s{number}r{}-", at + 1)
+            }
+        })
+        .collect();
+    let find = |id: EventId| {
+        records
+            .iter()
+            .zip(&anchors)
+            .find_map(|(record, anchor)| Some((*record, anchor, record.event(id)?)))
+    };
+    let link = |id: EventId| find(id).map(|(_, anchor, _)| format!("{anchor}{id}"));
+    let premises: Vec<PremiseView> = scenario
+        .premises
+        .iter()
+        .map(|it| PremiseView {
+            name: it.name.as_str(),
+            cycle: it.cycle,
+            holds: words::truth(it.holds),
+            tone: match it.holds {
+                Truth::Yes => "good",
+                Truth::No | Truth::CannotTell => "open",
+            },
+            says: visible(&it.says).into_owned(),
+            evidence: it.evidence.iter().map(|id| (id.to_string(), link(*id))).collect(),
+        })
+        .collect();
+    let finding = |it: &Finding| {
+        let evidence = it.evidence.iter().map(|id| match find(*id) {
+            Some((record, anchor, event)) => Evidence {
+                id: id.to_string(),
+                href: Some(format!("{anchor}{id}")),
+                when: record.when(event),
+                says: sentence::of(event),
+            },
+            None => Evidence {
+                id: id.to_string(),
+                href: None,
+                when: String::new(),
+                says: "not in the record that this page was made from".to_owned(),
+            },
+        });
+        const MOST: usize = 12;
+        FindingView {
+            rule: visible(&it.rule).into_owned(),
+            name: visible(&it.name).into_owned(),
+            tone: finding_tone(it),
+            about: about(it),
+            says: visible(&it.says).into_owned(),
+            evidence: evidence.take(MOST).collect(),
+            more: it.evidence.len().saturating_sub(MOST),
+            to_do: explain::section(&it.rule, "What to do"),
+        }
+    };
+    let mut rules: Vec<String> = Vec::new();
+    for finding in scenario.findings.iter().filter(|it| it.class != Class::Notice) {
+        if !rules.contains(&finding.rule) {
+            rules.push(finding.rule.clone());
+        }
+    }
+    let one_record =
+        |(at, (record, anchor)): (usize, (&&Record<'_>, &String))| record_view(scenario, record, anchor, at, share);
+    Section {
+        anchor: format!("s{number}"),
+        id: scenario.id.as_str(),
+        twin,
+        self_check: !words::in_the_count(scenario),
+        store: visible(&scenario.store).into_owned(),
+        verdict: scenario.verdict.as_str(),
+        tone: tone(scenario.verdict),
+        safety: scenario.safety.as_str(),
+        availability: scenario.availability.map(Verdict::as_str),
+        held: format!(
+            "held in {} of {}",
+            scenario.cycles_held,
+            words::count(scenario.cycles as usize, "cycle")
+        ),
+        took: words::span(Duration::from_millis(scenario.took_ms)),
+        rules,
+        findings: scenario.findings.iter().map(finding).collect(),
+        open_premises: premises.iter().filter(|it| it.tone == "open").cloned().collect(),
+        premises,
+        measures: scenario
+            .measures
+            .iter()
+            .map(|(name, value)| {
+                let (name, value) = words::measure(name, *value);
+                (visible(&name).into_owned(), value)
+            })
+            .collect(),
+        records: records.iter().zip(&anchors).enumerate().map(one_record).collect(),
+    }
+}
+
+fn finding_tone(finding: &Finding) -> &'static str {
+    match (finding.class, finding.certainty) {
+        (Class::Breach | Class::Availability, Truth::Yes) => "bad",
+        (Class::Notice, _) => "plain",
+        _ => "open",
+    }
+}
+
+fn about(finding: &Finding) -> String {
+    let mut text = format!("{}, {}", words::class(finding.class), words::subject(finding.subject));
+    if let Some(owner) = &finding.owner {
+        text.push_str(&format!(" {}", visible(owner)));
+    }
+    if finding.cycle > 0 {
+        text.push_str(&format!(", cycle {}", finding.cycle));
+    }
+    if finding.certainty != Truth::Yes {
+        text.push_str(", cannot tell");
+    }
+    text
+}
+
+fn record_view(scenario: &ScenarioVerdict, record: &Record<'_>, anchor: &str, at: usize, share: &Share) -> RecordView {
+    let grants = grants(&record.history.events);
+    let accused = Accused::new(scenario, record, &grants);
+    let lanes = lanes(record, &grants, &accused);
+    let first = first(scenario, record, anchor, &accused, &grants);
+    let flag = accused.first.and_then(|id| record.event(id)).map(|event| {
+        let rules = accused.acts.get(&event.id).cloned().unwrap_or_default();
+        (
+            event.at.latest,
+            format!("first violation {}", rules.join(" ")).trim_end().to_owned(),
+        )
+    });
+    let description = description(scenario, record, &first);
+    let seconds = |at: BootNanos| format!("{:.2} s", record.seconds(at));
+    let figure = |name: &str, scale: Scale, caption: String| {
+        let id = format!("{anchor}{name}");
+        let title = format!("{}, {name}", scenario.id);
+        let chart = chart(
+            &lanes,
+            &Subject {
+                scale,
+                zero: record.zero,
+                id: &id,
+                anchor,
+                title: &title,
+                description: &description,
+                flag: flag.clone(),
+                most_marks: share.marks,
+            },
+        );
+        Figure { id, caption, chart }
+    };
+    let close_up = accused.first.and_then(|id| record.event(id)).map(|event| {
+        let (from, to) = window(record, event.at.earliest, &accused.story);
+        let caption = format!(
+            "Close-up of the first violation: {} to {} of {}. The whole run is below.",
+            seconds(from),
+            seconds(to),
+            seconds(record.end)
+        );
+        figure("close-up", Scale::window(from, to), caption)
+    });
+    let whole = Scale::whole(record.zero, record.end);
+    let caption = format!(
+        "The whole run: {}, {:.0} pixels a second throughout; nothing is cut out of the time.",
+        seconds(record.end),
+        whole.width / whole.seconds()
+    );
+    let rows = table(
+        record,
+        &accused.named,
+        &|id| accused.acts.contains_key(&id),
+        share.bytes,
+    );
+    RecordView {
+        anchor: anchor.to_owned(),
+        title: if at == 0 {
+            String::new()
+        } else {
+            format!("record {} (repeated)", at + 1)
+        },
+        key: visible(&record.history.ask.key).into_owned(),
+        complete: record.history.complete,
+        uncovered: !record
+            .history
+            .events
+            .iter()
+            .any(|it| matches!(it.what, What::Coverage(_))),
+        close_up,
+        whole: figure("whole", whole, caption),
+        first,
+        named: rows.named,
+        rest: rows.rest,
+        cut: rows.cut,
+    }
+}
+
+/// From the first thing that the finding names to a little after the last, around the violation.
+fn window(record: &Record<'_>, violation: BootNanos, story: &[EventId]) -> (BootNanos, BootNanos) {
+    let moments = || story.iter().filter_map(|id| record.event(*id)).map(|it| it.at);
+    let early = violation.minus(Duration::from_millis(4500));
+    let late = violation.plus(Duration::from_millis(1500));
+    let from = moments()
+        .map(|it| it.earliest)
+        .min()
+        .unwrap_or(violation)
+        .clamp(early, violation);
+    let to = moments()
+        .map(|it| it.latest)
+        .max()
+        .unwrap_or(violation)
+        .clamp(violation, late);
+    let pad = (to.since(from) / 10).max(Duration::from_millis(250));
+    (
+        from.minus(pad).max(record.zero),
+        to.plus(pad).min(record.end).max(violation),
+    )
+}
+
+fn first(
+    scenario: &ScenarioVerdict,
+    record: &Record<'_>,
+    anchor: &str,
+    accused: &Accused,
+    grants: &[Grant],
+) -> Option<First> {
+    let event = record.event(accused.first?)?;
+    let owner = event.owner.as_ref().map(|it| it.as_str());
+    let is_act = accused.acts.contains_key(&event.id);
+    let holder = grants.iter().find(|it| it.surely_at(event.at));
+    let store_says = match holder {
+        _ if !is_act => None,
+        Some(grant) if grant.owner.as_deref() == owner => None,
+        Some(grant) => Some(format!(
+            "The store had the lease granted to {}{} since +{:.3} s.",
+            visible(grant.owner.as_deref().unwrap_or(grant.holder.as_str())),
+            grant.token.map(|it| format!(", token {it},")).unwrap_or_default(),
+            record.seconds(grant.from.latest)
+        )),
+        None => grants
+            .iter()
+            .rev()
+            .find(|it| it.owner.as_deref() == owner && it.until.latest < event.at.earliest)
+            .map(|it| format!("Its own grant had ended at +{:.3} s.", record.seconds(it.until.latest))),
+    };
+    let mut rules: Vec<String> = accused.acts.get(&event.id).cloned().unwrap_or_default();
+    rules.dedup();
+    Some(First {
+        scenario: scenario.id.as_str(),
+        anchor: format!("{anchor}close-up"),
+        cycle: event.cycle,
+        when: record.when(event),
+        says: sentence::of(event),
+        store_says,
+        rules,
+        order: (scenario.verdict != Verdict::Violated, event.at.earliest),
+    })
+}
+
+fn description(scenario: &ScenarioVerdict, record: &Record<'_>, first: &Option<First>) -> String {
+    let mut text = format!(
+        "Scenario {} on {}: {}. {} events in {:.1} s, one lane each for faults, store, owners, resource and coverage.",
+        scenario.id,
+        scenario.store,
+        scenario.verdict,
+        record.history.events.len(),
+        record.seconds(record.end)
+    );
+    if let Some(first) = first {
+        text.push_str(&format!(" First violation {}: {}.", first.when, first.says));
+    }
+    text
+}
