@@ -1,1 +1,14 @@
 //! Runs experiments: owners, scenarios, evidence bundle.
+//!
+//! The folders are the phases of a run: [`plan`] what to run, [`prepare`] whether it may start,
+//! [`owner`] who is judged, [`observe`] who looks, [`scenarios`] what is done to it, [`bundle`] what is kept,
+//! [`run`] all of it side by side.
+
+pub mod bundle;
+pub mod observe;
+pub mod owner;
+pub mod plan;
+pub mod prepare;
+pub mod progress;
+pub mod run;
+pub mod scenarios;

@@ -1,0 +1,73 @@
+//! The arguments: recorded and validated here, acted on in [`crate::verbs`].
+
+mod owner;
+mod verify;
+
+pub use owner::OwnerArgs;
+pub use verify::VerifyArgs;
+
+use clap::{CommandFactory as _, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Proves that a distributed lock's lease behaves across a pause, or shows exactly how it doesn't.
+#[derive(Debug, Parser)]
+#[command(name = "leaseproof", version, about, long_about = LONG, after_help = AFTER, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: Verb,
+}
+
+const LONG: &str = "Proves that a distributed lock's lease behaves across a pause, or shows exactly how it doesn't.
+
+It runs an owner against its real lock store, freezes it, lets the store expire the lease and a contender take over, \
+thaws it, and demands that it no longer acts and that the fencing token moved strictly forward.";
+
+const AFTER: &str = "Examples:
+  leaseproof verify                                        the reference owner on the embedded store
+  leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
+  leaseproof verify leaseproof.toml --json                 in CI
+  leaseproof explain LP004
+
+Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell.";
+
+/// The verbs.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
+    Verify(Box<VerifyArgs>),
+    /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
+    Owner(OwnerArgs),
+    /// Prints a rule's page; without a code, the list.
+    Explain {
+        /// A code or a name: LP004, silent-retention.
+        code: Option<String>,
+    },
+    /// Heals what a killed run may have left, from its journal.
+    Undo {
+        /// The folder that runs are kept in.
+        #[arg(long, value_name = "DIR", default_value = ".leaseproof/runs")]
+        out: PathBuf,
+    },
+    /// Prints shell completions.
+    #[command(after_help = "Example:\n  leaseproof completions bash > ~/.local/share/bash-completion/completions/leaseproof")]
+    Completions {
+        /// For which shell.
+        shell: clap_complete::Shell,
+    },
+    /// Writes man pages into a folder.
+    Man {
+        /// The folder.
+        dir: PathBuf,
+    },
+}
+
+/// Parses the command line; clap prints help and errors itself, with exit status 2.
+pub fn parse() -> Args {
+    Args::parse()
+}
+
+/// The command as clap knows it, for completions and man pages.
+pub fn command() -> clap::Command {
+    Args::command()
+}

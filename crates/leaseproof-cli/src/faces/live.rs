@@ -1,0 +1,106 @@
+//! A live line per scenario on a terminal; plain lines elsewhere. All on stderr: stdout is the verdict's.
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use leaseproof_lab::progress::{Progress, Watcher};
+use leaseproof_model::scenario::ScenarioId;
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The running picture.
+pub struct Live {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    quiet: bool,
+    started: Instant,
+    bars: Option<(MultiProgress, Mutex<BTreeMap<ScenarioId, ProgressBar>>)>,
+}
+
+impl Live {
+    /// Starts it.
+    pub fn start(quiet: bool) -> Self {
+        let terminal = std::io::stderr().is_terminal();
+        let bars = (terminal && !quiet).then(|| {
+            let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+            (bars, Mutex::new(BTreeMap::new()))
+        });
+        Self { inner: Arc::new(Inner { quiet, started: Instant::now(), bars }) }
+    }
+
+    /// Where the runner sends its progress.
+    pub fn watcher(&self) -> Arc<Watcher> {
+        let inner = Arc::clone(&self.inner);
+        Arc::new(move |step| inner.take(step))
+    }
+
+    /// Clears the live lines.
+    pub fn finish(&self) {
+        if let Some((bars, _)) = &self.inner.bars {
+            let _ = bars.clear();
+        }
+    }
+}
+
+impl Inner {
+    fn take(&self, step: Progress) {
+        if self.quiet {
+            return;
+        }
+        match &self.bars {
+            Some((bars, lines)) => Self::draw(bars, lines, step),
+            None => self.plain(&step),
+        }
+    }
+
+    fn draw(bars: &MultiProgress, lines: &Mutex<BTreeMap<ScenarioId, ProgressBar>>, step: Progress) {
+        let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
+        match step {
+            Progress::Started(id) => {
+                let bar = bars.add(ProgressBar::new_spinner());
+                if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix:<20} {elapsed:>4} {wide_msg}") {
+                    bar.set_style(style);
+                }
+                bar.set_prefix(id.as_str());
+                bar.enable_steady_tick(std::time::Duration::from_millis(250));
+                lines.insert(id, bar);
+            }
+            Progress::Step { id, cycle, step } => {
+                if let Some(bar) = lines.get(&id) {
+                    bar.set_message(format!("cycle {} of {}: {step}", cycle.0, cycle.1));
+                }
+            }
+            Progress::Ended(verdict) => {
+                if let Some(bar) = lines.remove(&verdict.id) {
+                    bar.finish_and_clear();
+                }
+                let held = format!("{}/{} cycles", verdict.cycles_held, verdict.cycles);
+                let _ = bars.println(format!("  {:<20} {:<11} {held}, {:.1} s", verdict.id, verdict.verdict, seconds(verdict.took_ms)));
+            }
+            Progress::NotOffered(it) => {
+                if let Some(bar) = lines.remove(&it.id) {
+                    bar.finish_and_clear();
+                }
+                let _ = bars.println(format!("  {:<20} not offered", it.id));
+            }
+        }
+    }
+
+    fn plain(&self, step: &Progress) {
+        let at = self.started.elapsed().as_secs_f64();
+        match step {
+            Progress::Started(_) | Progress::Step { .. } => {}
+            Progress::Ended(verdict) => {
+                eprintln!("[{at:5.1} s] {:<20} {:<11} {}/{} cycles", verdict.id, verdict.verdict, verdict.cycles_held, verdict.cycles);
+            }
+            Progress::NotOffered(it) => eprintln!("[{at:5.1} s] {:<20} not offered: {}", it.id, it.why),
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds of one run")]
+fn seconds(ms: u64) -> f64 {
+    ms as f64 / 1000.0
+}

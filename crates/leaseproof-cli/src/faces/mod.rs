@@ -1,0 +1,11 @@
+//! What people see while it runs, and how they stop it.
+
+mod live;
+pub mod signals;
+
+pub use live::Live;
+
+/// The width of the terminal, or a width that reads well in a file.
+pub fn width() -> usize {
+    rustix::termios::tcgetwinsize(std::io::stdout()).map_or(100, |size| usize::from(size.ws_col).clamp(40, 120))
+}

@@ -1,0 +1,37 @@
+//! One file a verb.
+
+mod explain;
+mod owner;
+mod shell;
+mod undo;
+mod verify;
+
+use crate::args::{Args, Verb};
+use std::process::ExitCode;
+
+/// The call or the plan is wrong.
+pub const WRONG_CALL: u8 = 2;
+
+/// Runs the verb.
+pub fn dispatch(args: Args) -> ExitCode {
+    match args.verb {
+        Verb::Verify(args) => verify::run(&args),
+        Verb::Owner(args) => owner::run(args),
+        Verb::Explain { code } => explain::run(code.as_deref()),
+        Verb::Undo { out } => undo::run(&out),
+        Verb::Completions { shell } => shell::completions(shell),
+        Verb::Man { dir } => shell::man(&dir),
+    }
+}
+
+/// Prints one clear error and gives back exit status 2.
+pub fn wrong(says: &str) -> ExitCode {
+    anstream::eprintln!("{}error:{} {says}", anstyle::AnsiColor::Red.on_default().bold(), anstyle::Reset);
+    ExitCode::from(WRONG_CALL)
+}
+
+/// Prints to stdout; a reader that went away (`| head`) is no error.
+pub fn print(text: &str) {
+    use std::io::Write as _;
+    let _ = anstream::stdout().write_all(text.as_bytes());
+}

@@ -1,0 +1,192 @@
+//! `leaseproof verify`: arguments → plan → run → faces.
+
+use super::{print, wrong};
+use crate::args::VerifyArgs;
+use crate::faces::Live;
+use crate::faces::signals;
+use leaseproof_judge::Policy;
+use leaseproof_lab::plan::{self, PlanFile};
+use leaseproof_lab::run::{self, RunError, RunReport, RunSettings};
+use leaseproof_lab::scenarios::catalogue;
+use leaseproof_model::verdict::RunVerdict;
+use leaseproof_report::terminal::{Places, TerminalStyle};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Runs the verb.
+pub fn run(args: &VerifyArgs) -> ExitCode {
+    if args.list {
+        return list();
+    }
+    if args.init {
+        return init(args.plan.as_deref().unwrap_or(Path::new("leaseproof.toml")));
+    }
+    if let Some(dir) = &args.judge {
+        return judge_again(args, dir);
+    }
+    let plan = match plan_of(args) {
+        Ok(plan) => plan,
+        Err(says) => return wrong(&says),
+    };
+    if let Some(path) = &args.junit
+        && let Err(error) = std::fs::File::create(path)
+    {
+        return wrong(&format!("the JUnit file {} can't be written: {error}", path.display()));
+    }
+    let exe = match std::env::current_exe() {
+        Ok(exe) => exe,
+        Err(error) => return wrong(&format!("the running program can't be found: {error}")),
+    };
+    let live = Live::start(args.quiet);
+    let stop = signals::watch();
+    let settings = RunSettings {
+        plan,
+        out: args.out.clone(),
+        keep: args.keep,
+        exe,
+        stop: Arc::clone(&stop.flag),
+        watcher: live.watcher(),
+        html: Box::new(leaseproof_report::html::render),
+        json: Box::new(leaseproof_report::json::render),
+        junit: Box::new(leaseproof_report::junit::render),
+    };
+    let ran = run::run(settings);
+    live.finish();
+    // After Ctrl-Z everything is undone and ended by now, so that nothing waits while we are stopped.
+    stop.suspend_if_asked();
+    match ran {
+        Ok(report) => show(args, &report),
+        Err(RunError::Refused(says)) => wrong(&says),
+    }
+}
+
+fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
+    let standard = Path::new("leaseproof.toml");
+    let path = args.plan.as_deref().or_else(|| standard.exists().then_some(standard));
+    let (mut file, text) = match path {
+        Some(path) => plan::load(path).map_err(|error| error.to_string())?,
+        None => (PlanFile::default(), String::new()),
+    };
+    let spanned = |text: &Option<String>| text.as_ref().map(|text| plan::from_command_line(text));
+    let budget = &mut file.budget;
+    for (given, slot) in [
+        (&args.ttl, &mut budget.ttl),
+        (&args.heartbeat, &mut budget.heartbeat),
+        (&args.worst_pause, &mut budget.worst_pause),
+        (&args.max_clock_drift, &mut budget.max_clock_drift),
+        (&args.renew_timeout, &mut budget.renew_timeout),
+    ] {
+        if given.is_some() {
+            *slot = spanned(given);
+        }
+    }
+    let store = &mut file.store;
+    for (given, slot) in [
+        (&args.store, &mut store.url),
+        (&args.key, &mut store.key),
+        (&args.prefix, &mut store.prefix),
+        (&args.owner_key, &mut store.owner_key),
+        (&args.preset, &mut file.owner.preset),
+        (&args.freeze, &mut file.verify.freeze),
+    ] {
+        if given.is_some() {
+            slot.clone_from(given);
+        }
+    }
+    if !args.also_deletes.is_empty() {
+        store.also_deletes = Some(args.also_deletes.clone());
+    }
+    if !args.owner.is_empty() {
+        file.owner.command = Some(args.owner.clone());
+    }
+    let verify = &mut file.verify;
+    verify.cycles = args.cycles.or(verify.cycles);
+    verify.seed = args.seed.or(verify.seed);
+    verify.jobs = args.jobs.or(verify.jobs);
+    if !args.scenario.is_empty() {
+        verify.scenarios = Some(args.scenario.clone());
+    }
+    if !args.require.is_empty() {
+        verify.require = Some(args.require.clone());
+    }
+    for (given, slot) in [
+        (args.require_token, &mut verify.require_token),
+        (args.allow_remote, &mut verify.allow_remote),
+        (args.allow_shared_store, &mut verify.allow_shared_store),
+    ] {
+        if given {
+            *slot = Some(true);
+        }
+    }
+    plan::resolve(&file, path, &text).map_err(|error| error.to_string())
+}
+
+fn list() -> ExitCode {
+    let mut text = String::new();
+    for spec in catalogue::ALL {
+        text.push_str(&format!("{:<20} {}\n{:<20} a sound owner: {}\n", spec.id, spec.does, "", spec.sound));
+    }
+    print(&text);
+    ExitCode::SUCCESS
+}
+
+fn init(path: &Path) -> ExitCode {
+    let created = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let written = created.and_then(|mut file| {
+        use std::io::Write as _;
+        file.write_all(plan::commented_plan().as_bytes())
+    });
+    match written {
+        Ok(()) => {
+            print(&format!("wrote {}: read it, then run `leaseproof verify`\n", path.display()));
+            ExitCode::SUCCESS
+        }
+        Err(error) => wrong(&format!("{} can't be written: {error}", path.display())),
+    }
+}
+
+fn judge_again(args: &VerifyArgs, dir: &Path) -> ExitCode {
+    let mut policy = Policy::default();
+    for name in &args.without {
+        if leaseproof_model::rule::find(name).is_some() {
+            policy.rules_off.insert(name.to_uppercase());
+        } else {
+            policy.premises_off.insert(name.clone());
+        }
+    }
+    match run::judge_bundle(dir, &policy) {
+        Ok(report) => show(args, &report),
+        Err(says) => wrong(&says),
+    }
+}
+
+fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
+    if let Some(path) = &args.junit
+        && let Err(error) = std::fs::write(path, leaseproof_report::junit::render(&report.verdict))
+    {
+        return wrong(&format!("the JUnit file {} can't be written: {error}", path.display()));
+    }
+    if args.json {
+        print(&leaseproof_report::json::render(&report.verdict));
+        print("\n");
+    } else {
+        print(&text_of(report));
+    }
+    ExitCode::from(exit_status(&report.verdict))
+}
+
+fn text_of(report: &RunReport) -> String {
+    let style = TerminalStyle {
+        colour: anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never,
+        width: crate::faces::width(),
+        ascii: false,
+    };
+    let places = Places { report: Some(report.folder.join("report.html")), bundle: Some(report.folder.clone()) };
+    let histories: Vec<_> = report.histories.iter().collect();
+    leaseproof_report::terminal::render_with_moments(&report.verdict, &histories, &style, &places)
+}
+
+fn exit_status(verdict: &RunVerdict) -> u8 {
+    verdict.verdict.exit_status()
+}

@@ -1,0 +1,85 @@
+//! Reads a kept bundle, so that a later release can judge it again.
+
+use leaseproof_model::history::{EVENTS_SCHEMA, Header, History, Line};
+use leaseproof_model::verdict::NotOffered;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+
+/// A bundle as it was read.
+#[derive(Debug)]
+pub struct Bundle {
+    /// Its header.
+    pub header: Header,
+    /// The scenario runs, in the order in which they began.
+    pub histories: Vec<History>,
+    /// What was not offered.
+    pub not_offered: Vec<NotOffered>,
+    /// Lines that could not be read: number and complaint. Any makes the last verdict "cannot tell".
+    pub problems: Vec<(usize, String)>,
+}
+
+/// Reads `<dir>/events.jsonl`.
+///
+/// # Errors
+/// When the folder is no bundle, or of another schema; one message, with what to do.
+pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
+    let path = dir.join("events.jsonl");
+    let file = File::open(&path).map_err(|error| {
+        format!("{} can't be read: {error}\n  name a run's folder, such as .leaseproof/runs/<id>", path.display())
+    })?;
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut header = None;
+    let mut runs: BTreeMap<u32, History> = BTreeMap::new();
+    let mut not_offered = Vec::new();
+    let mut problems = Vec::new();
+    let mut line = Vec::new();
+    let mut number = 0;
+    loop {
+        line.clear();
+        let read = reader.read_until(b'\n', &mut line).map_err(|error| format!("{}: {error}", path.display()))?;
+        if read == 0 {
+            break;
+        }
+        number += 1;
+        match serde_json::from_slice::<Line>(&line) {
+            Ok(Line::Header(it)) => {
+                if it.schema != EVENTS_SCHEMA {
+                    return Err(format!(
+                        "{}:{number}: its schema is `{}`, this release reads `{EVENTS_SCHEMA}`",
+                        path.display(),
+                        it.schema
+                    ));
+                }
+                header = Some(it);
+            }
+            Ok(Line::Scenario { run, ask }) => {
+                runs.insert(run, History { ask: *ask, events: Vec::new(), complete: false, took_ms: 0 });
+            }
+            Ok(Line::Event { run, event }) => {
+                if let Some(history) = runs.get_mut(&run) {
+                    history.events.push(event);
+                } else {
+                    problems.push((number, format!("event of scenario run {run}, which never began")));
+                }
+            }
+            Ok(Line::End { run, took_ms }) => {
+                if let Some(history) = runs.get_mut(&run) {
+                    history.complete = true;
+                    history.took_ms = took_ms;
+                }
+            }
+            Ok(Line::NotOffered(it)) => not_offered.push(it),
+            Err(error) => problems.push((number, error.to_string())),
+        }
+    }
+    let header = header.ok_or_else(|| format!("{}: it has no header line, so it is no bundle of leaseproof", path.display()))?;
+    if !problems.is_empty() {
+        // A line that is lost may be the one that decides: no history of a damaged file counts as whole.
+        for history in runs.values_mut() {
+            history.complete = false;
+        }
+    }
+    Ok(Bundle { header, histories: runs.into_values().collect(), not_offered, problems })
+}

@@ -1,0 +1,195 @@
+//! The sampler: reads the lease again and again on a thread of its own, and records what changes.
+//!
+//! Far from any expected change it reads at a calm rate. Near the expiry it reads quickly, so that the
+//! end of a grant and the begin of the next are known to a few milliseconds.
+
+use super::sameness::same_state;
+use crate::bundle::Recorder;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Coverage, Reading, Source, What};
+use leaseproof_model::moment::Moment;
+use leaseproof_proc::clock::boot_now;
+use leaseproof_store::{Observe, StoreError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often to look.
+#[derive(Clone, Copy, Debug)]
+pub struct SamplerSettings {
+    /// Far from any expected change.
+    pub calm: Duration,
+    /// Around the expiry, and while a successor is awaited.
+    pub quick: Duration,
+    /// A gap between two looks that is longer than this ends the coverage.
+    pub gap: Duration,
+}
+
+/// An unchanged state is recorded anyway this often, so that the record shows that somebody looked.
+const STILL: Duration = Duration::from_millis(500);
+
+/// A write lock that stays away for this long, past an expiry, is held by a frozen writer.
+const FROZEN: Duration = Duration::from_millis(400);
+
+/// A running sampler; it stops when dropped.
+pub struct Sampler {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Sampler {
+    /// Starts looking at `key`.
+    ///
+    /// # Errors
+    /// When no thread can be had.
+    pub fn start(
+        observer: Box<dyn Observe>,
+        key: String,
+        recorder: Recorder,
+        settings: SamplerSettings,
+    ) -> std::io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().name("sampler".to_owned()).stack_size(256 << 10).spawn(move || {
+            let mut look = Look { observer, key, recorder, settings, last: None, told: None, span: None, blocked_since: None };
+            while !stopped.load(Ordering::Relaxed) {
+                let pace = look.once();
+                std::thread::sleep(pace);
+            }
+            look.close();
+        })?;
+        Ok(Self { stop, thread: Some(thread) })
+    }
+
+    /// Stops and waits for the last coverage to be written.
+    pub fn stop(mut self) {
+        self.halt();
+    }
+
+    fn halt(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // A sampler that panicked has written no coverage, and without coverage nothing is proven.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.halt();
+    }
+}
+
+/// A span without a gap.
+struct Span {
+    from: BootNanos,
+    until: BootNanos,
+    longest_gap: Duration,
+}
+
+struct Look {
+    observer: Box<dyn Observe>,
+    key: String,
+    recorder: Recorder,
+    settings: SamplerSettings,
+    last: Option<(Moment, Reading)>,
+    told: Option<BootNanos>,
+    span: Option<Span>,
+    blocked_since: Option<BootNanos>,
+}
+
+impl Look {
+    fn once(&mut self) -> Duration {
+        let past_expiry = self.past_expiry();
+        let read = if past_expiry {
+            // The proof that no writer is frozen before its commit counts only after the expiry.
+            match self.observer.read_proving_expiry(&self.key) {
+                Ok(read) => {
+                    self.blocked_since = None;
+                    Ok(read)
+                }
+                Err(StoreError::Blocked) => {
+                    self.blocked();
+                    self.observer.read(&self.key)
+                }
+                Err(error) => Err(error),
+            }
+        } else {
+            self.observer.read(&self.key)
+        };
+        let Ok((at, mut reading)) = read else {
+            // A store that doesn't answer shows as a gap in the coverage.
+            return self.settings.calm;
+        };
+        self.cover(at);
+        let changed = self.last.as_ref().is_none_or(|(_, last)| !same_state(last, &reading));
+        if changed {
+            reading.previous = self.last.as_ref().map(|(at, _)| at.earliest);
+        }
+        if changed || self.told.is_none_or(|told| at.latest.since(told) >= STILL) {
+            self.told = Some(at.latest);
+            self.recorder.record(Source::Store, None, at, What::Reading(reading.clone()));
+        }
+        self.last = Some((at, reading));
+        self.pace()
+    }
+
+    /// A transaction of a running writer lasts milliseconds; one that lasts this long belongs to a
+    /// frozen one.
+    fn blocked(&mut self) {
+        let now = boot_now();
+        let since = *self.blocked_since.get_or_insert(now);
+        if now.since(since) >= FROZEN {
+            self.blocked_since = Some(now.plus(Duration::from_secs(3600)));
+            self.recorder.record(Source::Lab, None, Moment::between(since, now), What::WriterFrozen);
+        }
+    }
+
+    fn past_expiry(&self) -> bool {
+        let held = self.last.as_ref().and_then(|(_, reading)| reading.held.as_ref());
+        held.and_then(|held| held.expires).is_some_and(|expires| boot_now() > expires.latest)
+            && held.is_some_and(|held| !(held.expired && held.write_lock))
+    }
+
+    fn pace(&self) -> Duration {
+        let Some((_, reading)) = &self.last else { return self.settings.calm };
+        let Some(held) = &reading.held else { return self.settings.quick };
+        let Some(expires) = held.expires else { return self.settings.quick };
+        let now = boot_now();
+        if now.plus(self.settings.calm * 2) < expires.earliest { self.settings.calm } else { self.settings.quick }
+    }
+
+    fn cover(&mut self, at: Moment) {
+        match &mut self.span {
+            Some(span) if at.latest.since(span.until) <= self.settings.gap => {
+                span.longest_gap = span.longest_gap.max(at.latest.since(span.until));
+                span.until = at.latest;
+            }
+            _ => {
+                let gap = self.span.as_ref().map(|span| at.latest.since(span.until));
+                self.close();
+                if let Some(by) = gap {
+                    let what = "sampling the store".to_owned();
+                    self.recorder.record(Source::Lab, None, at, What::RigLate { by, what });
+                }
+                self.span = Some(Span { from: at.earliest, until: at.latest, longest_gap: Duration::ZERO });
+            }
+        }
+    }
+
+    fn close(&mut self) {
+        if let Some(span) = self.span.take() {
+            let coverage = Coverage {
+                source: Source::Store,
+                owner: None,
+                from: span.from,
+                until: span.until,
+                longest_gap: span.longest_gap,
+                dropped: 0,
+            };
+            self.recorder.record(Source::Lab, None, Moment::exact(boot_now()), What::Coverage(coverage));
+        }
+    }
+}

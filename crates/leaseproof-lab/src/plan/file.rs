@@ -1,0 +1,116 @@
+//! The tables of `leaseproof.toml`, as they are written. Nothing is checked here but names and types.
+
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The whole file.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlanFile {
+    /// `[budget]`.
+    #[serde(default)]
+    pub budget: BudgetTable,
+    /// `[store]`.
+    #[serde(default)]
+    pub store: StoreTable,
+    /// `[owner]`.
+    #[serde(default)]
+    pub owner: OwnerTable,
+    /// `[verify]`.
+    #[serde(default)]
+    pub verify: VerifyTable,
+}
+
+/// `[budget]`: durations with units.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetTable {
+    /// How long a grant lives without a renewal.
+    pub ttl: Option<toml::Spanned<String>>,
+    /// How often the owner renews.
+    pub heartbeat: Option<toml::Spanned<String>>,
+    /// The longest pause to survive.
+    pub worst_pause: Option<toml::Spanned<String>>,
+    /// How far clocks move apart within one TTL.
+    pub max_clock_drift: Option<toml::Spanned<String>>,
+    /// How long a renewal may take.
+    pub renew_timeout: Option<toml::Spanned<String>>,
+}
+
+/// `[store]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreTable {
+    /// The store's URL.
+    pub url: Option<String>,
+    /// Faults and clean-up stay below it.
+    pub prefix: Option<String>,
+    /// The key that runs are named after.
+    pub key: Option<String>,
+    /// What the owner makes of the key: `lock:{key}`.
+    pub owner_key: Option<String>,
+    /// Other keys of this lease that the lab deletes with it.
+    pub also_deletes: Option<Vec<String>>,
+}
+
+/// `[owner]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnerTable {
+    /// The program and its arguments.
+    pub command: Option<Vec<String>>,
+    /// A known lock client.
+    pub preset: Option<String>,
+    /// More variables for its environment.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Regular expressions for owners that print no JSON.
+    pub lines: Option<LinesTable>,
+}
+
+/// `[owner.lines]`: one regular expression an event; groups named `token`, `reason`, `thread`,
+/// `grant` are read.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinesTable {
+    /// A line that says it waits.
+    pub waiting: Option<toml::Spanned<String>>,
+    /// A line that says it acquired the lease.
+    pub acquired: Option<toml::Spanned<String>>,
+    /// A line that says a renewal succeeded.
+    pub renewed: Option<toml::Spanned<String>>,
+    /// A line that says a renewal failed.
+    pub renew_failed: Option<toml::Spanned<String>>,
+    /// A line that says the lease was lost.
+    pub lost: Option<toml::Spanned<String>>,
+    /// A line that says the lease was released.
+    pub released: Option<toml::Spanned<String>>,
+    /// A line that says a protected write was made.
+    pub write: Option<toml::Spanned<String>>,
+    /// A line that says a protected write was refused.
+    pub write_refused: Option<toml::Spanned<String>>,
+}
+
+/// `[verify]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct VerifyTable {
+    /// Scenario names, or `all`.
+    pub scenarios: Option<Vec<String>>,
+    /// Cycles of each scenario.
+    pub cycles: Option<u32>,
+    /// The seed of every random choice.
+    pub seed: Option<u64>,
+    /// How many scenarios side by side.
+    pub jobs: Option<usize>,
+    /// `sigstop`, `cgroup` or `auto`.
+    pub freeze: Option<String>,
+    /// Writes without a token are a breach.
+    pub require_token: Option<bool>,
+    /// Scenarios that must be offered.
+    pub require: Option<Vec<String>>,
+    /// Allow a store that is not on loopback.
+    pub allow_remote: Option<bool>,
+    /// Allow a store that holds other keys.
+    pub allow_shared_store: Option<bool>,
+}

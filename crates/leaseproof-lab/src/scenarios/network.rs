@@ -1,0 +1,55 @@
+//! The network between owner and store fails.
+
+use super::stage::{Stage, Step, WireFault};
+use leaseproof_model::scenario::WitnessMode;
+
+/// `blackhole`.
+pub fn blackhole(stage: &mut Stage<'_>) -> Step {
+    stage.open_with_contender()?;
+    stage.cycles(|stage| {
+        let (target, successor) = stage.roles()?;
+        stage.begin(&target, Some(&successor), WitnessMode::Record)?;
+        stage.baseline(&target)?;
+        let cut = stage.cut(&target, WireFault::Blackhole)?;
+        let due = stage.until_taken_over_from(cut.confirmed())?;
+        // An owner that trusts the silence writes on now, beside its successor.
+        stage.watch_heartbeats(2)?;
+        stage.heal(cut, due)?;
+        stage.observe(&target)?;
+        stage.until_wrote(&successor)?;
+        stage.end()
+    })?;
+    stage.hand_over()
+}
+
+/// `reset`.
+pub fn reset(stage: &mut Stage<'_>) -> Step {
+    stage.open_with_contender()?;
+    stage.cycles(|stage| {
+        let (target, successor) = stage.roles()?;
+        stage.begin(&target, Some(&successor), WitnessMode::Record)?;
+        stage.baseline(&target)?;
+        let cut = stage.cut(&target, WireFault::Reset)?;
+        let due = stage.until_renewed_or_over(&target, cut.confirmed())?;
+        stage.heal(cut, due)?;
+        stage.observe(&target)?;
+        stage.end()
+    })?;
+    stage.hand_over()
+}
+
+/// `idle-drop`.
+pub fn idle_drop(stage: &mut Stage<'_>) -> Step {
+    stage.open_with_contender()?;
+    stage.cycles(|stage| {
+        let (target, successor) = stage.roles()?;
+        stage.begin(&target, Some(&successor), WitnessMode::Record)?;
+        stage.baseline(&target)?;
+        let cut = stage.cut(&target, WireFault::IdleDrop)?;
+        let due = stage.until_renewed_or_over(&target, cut.confirmed())?;
+        stage.heal(cut, due)?;
+        stage.observe(&target)?;
+        stage.end()
+    })?;
+    stage.hand_over()
+}

@@ -1,0 +1,103 @@
+//! A cycle begins, has its baseline, ends.
+
+use super::{Cycle, Halt, Stage, Step};
+use leaseproof_model::event::What;
+use leaseproof_model::name::OwnerName;
+use leaseproof_model::scenario::WitnessMode;
+use leaseproof_proc::clock::boot_now;
+
+impl Stage<'_> {
+    /// Runs the wanted cycles; one that was hurt by the rig is drawn again, once.
+    pub fn cycles(&mut self, mut script: impl FnMut(&mut Self) -> Step<Cycle>) -> Step {
+        let wanted = self.wanted;
+        let mut redraws = wanted;
+        let mut kept = 0;
+        while kept < wanted {
+            match script(self)? {
+                Cycle::Kept => kept += 1,
+                Cycle::Redraw if redraws > 0 => redraws -= 1,
+                // Drawn again already: what it shows is for the judge.
+                Cycle::Redraw => kept += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// One cycle beside the wanted ones.
+    pub fn one_more(&mut self, mut script: impl FnMut(&mut Self) -> Step<Cycle>) -> Step {
+        if script(self)? == Cycle::Redraw {
+            script(self)?;
+        }
+        Ok(())
+    }
+
+    /// Begins a cycle.
+    pub fn begin(&mut self, target: &OwnerName, successor: Option<&OwnerName>, witness: WitnessMode) -> Step {
+        self.cycle += 1;
+        self.look();
+        self.scene.rig_late = false;
+        self.scene.writer_frozen = false;
+        self.cycle_began = boot_now();
+        self.witness.set_mode(witness).map_err(|error| Halt::Abandoned(error.to_string()))?;
+        self.recorder.set_cycle(self.cycle);
+        self.note(What::CycleBegan { target: target.clone(), successor: successor.cloned(), witness });
+        self.say("baseline");
+        Ok(())
+    }
+
+    /// Begins a cycle in which the lab is the silent successor.
+    pub fn begin_with_lab(&mut self, target: &OwnerName) -> Step {
+        let witness = self.spec.witness;
+        self.begin(target, Some(&OwnerName::lab()), witness)
+    }
+
+    /// Begins a cycle that has no owner at all.
+    pub fn begin_self_check(&mut self) -> Step {
+        self.begin(&OwnerName::lab(), None, WitnessMode::Enforce)
+    }
+
+    /// Sees the target act inside its grant, then lets a random part of a heartbeat pass, so that the
+    /// fault falls anywhere between two renewals.
+    pub fn baseline(&mut self, target: &OwnerName) -> Step {
+        let from = self.cycle_began;
+        let bound = from.plus(self.takeover_bound());
+        let name = target.clone();
+        let holds = self.wait(bound, None, |scene| scene.grant.is_some() && scene.holder().is_none_or(|holder| *holder == name))?;
+        if !holds {
+            return Err(Halt::Abandoned(format!(
+                "the lease was not with {target} before the fault: nothing could be asked of it; run again, or look at its output"
+            )));
+        }
+        // An owner that never writes is judged by what it says; a missing act is the judge's premise.
+        let name = target.clone();
+        let acted = boot_now().plus(self.budget().ttl + self.budget().heartbeat * 2);
+        self.wait(acted, None, |scene| scene.wrote_since(&name, from) || scene.known(&name).ended)?;
+        let heartbeat = self.budget().heartbeat;
+        let phase = self.draw.span(heartbeat);
+        self.pass(heartbeat + phase)
+    }
+
+    /// Watches the target run for two heartbeats, or end by itself.
+    pub fn observe(&mut self, target: &OwnerName) -> Step {
+        self.say("watching what it does now");
+        let until = boot_now().plus(self.budget().heartbeat * 2 + self.budget().renew_timeout + self.buffer());
+        let name = target.clone();
+        let ended = self.wait(until, Some(until), |scene| scene.known(&name).ended)?;
+        // One that ended may have a child that writes on.
+        if ended { self.watch_heartbeats(1) } else { Ok(()) }
+    }
+
+    /// Lets heartbeats pass.
+    pub fn watch_heartbeats(&mut self, count: u32) -> Step {
+        let span = self.budget().heartbeat * count;
+        self.pass(span)
+    }
+
+    /// Ends a cycle.
+    pub fn end(&mut self) -> Step<Cycle> {
+        self.look();
+        self.note(What::CycleEnded);
+        let redraw = self.scene.rig_late || self.scene.writer_frozen;
+        Ok(if redraw { Cycle::Redraw } else { Cycle::Kept })
+    }
+}

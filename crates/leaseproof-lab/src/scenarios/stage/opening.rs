@@ -1,0 +1,131 @@
+//! Owners come on and leave.
+
+use super::{Halt, Stage, Step};
+use crate::owner::OwnerSeat;
+use leaseproof_model::name::OwnerName;
+use leaseproof_proc::clock::boot_now;
+use std::time::Duration;
+
+impl Stage<'_> {
+    /// Starts the owner alone and waits until it holds this key in this store.
+    pub fn open_alone(&mut self) -> Step {
+        self.say("starting the owner");
+        self.seats.push(OwnerSeat::empty("a"));
+        self.start_seat(0, false)?;
+        self.until_held()
+    }
+
+    /// The same, then starts a second copy as the contender.
+    pub fn open_with_contender(&mut self) -> Step {
+        self.open_alone()?;
+        self.seats.push(OwnerSeat::empty("b"));
+        self.start_seat(1, false)?;
+        self.watch_heartbeats(1)
+    }
+
+    /// Before any fault: this key is held, and by this owner.
+    fn until_held(&mut self) -> Step {
+        let name = self.seats[0].owner().clone();
+        let patience = (self.budget().ttl * 3).max(Duration::from_secs(15));
+        let held = self.wait(boot_now().plus(patience), None, |scene| scene.grant.is_some())?;
+        if held {
+            return Ok(());
+        }
+        let known = self.scene.known(&name);
+        Err(Halt::Abandoned(if known.observable {
+            format!(
+                "the owner acts, but the key {} is not held in this store: it acquires another key or another store than the canary. \
+                 Let it take LEASEPROOF_STORE and LEASEPROOF_KEY (or {{store}} and {{key}}), or say what it makes of the key with owner_key",
+                self.key
+            )
+        } else {
+            format!(
+                "the owner never acquired the key {} within {patience:?}: look at its output in {}, and let it take LEASEPROOF_STORE and LEASEPROOF_KEY",
+                self.key,
+                self.dir.display()
+            )
+        }))
+    }
+
+    /// Who holds the lease now, and who will take over: the takeover itself changes the roles.
+    pub fn roles(&mut self) -> Step<(OwnerName, OwnerName)> {
+        let target = self.sole_holder()?;
+        let other = self.seats.iter().map(OwnerSeat::owner).find(|owner| **owner != target).cloned();
+        match other {
+            Some(other) => Ok((target, other)),
+            None => Err(Halt::Abandoned("there is no contender".to_owned())),
+        }
+    }
+
+    /// Who holds the lease now.
+    pub fn sole_holder(&mut self) -> Step<OwnerName> {
+        let bound = boot_now().plus(self.takeover_bound());
+        let owners: Vec<OwnerName> = self.seats.iter().map(|seat| seat.owner().clone()).collect();
+        let ours = |scene: &crate::scenarios::scene::Scene| match (&scene.grant, scene.holder()) {
+            (Some(_), Some(holder)) => owners.contains(holder).then(|| holder.clone()),
+            // The store doesn't name it: who wrote last since the grant began.
+            (Some(grant), None) => owners
+                .iter()
+                .filter_map(|owner| scene.known(owner).last_write.map(|at| (at.latest, owner)))
+                .filter(|(at, _)| *at >= grant.first.earliest)
+                .max()
+                .map(|(_, owner)| owner.clone()),
+            (None, _) => None,
+        };
+        let mut holder = None;
+        self.wait(bound, None, |scene| {
+            holder = ours(scene);
+            holder.is_some()
+        })?;
+        let holder = holder.ok_or_else(|| {
+            Halt::Abandoned(format!("nobody of ours holds the key {} any more: look at the owners' output in {}", self.key, self.dir.display()))
+        })?;
+        if let Some(grant) = self.scene.grant.as_mut() {
+            grant.owner = Some(holder.clone());
+        }
+        self.old_holder = self.scene.grant.as_ref().map(|grant| grant.holder.clone());
+        Ok(holder)
+    }
+
+    /// Starts a seat anew after its owner ended by our doing.
+    pub fn start_again(&mut self, owner: &OwnerName) -> Step {
+        let Some(index) = self.seats.iter().position(|seat| seat.owner() == owner) else { return Ok(()) };
+        let patience = Duration::from_secs(5);
+        let name = owner.clone();
+        let gone = self.wait(boot_now().plus(patience), None, |scene| scene.known(&name).ended)?;
+        if !gone {
+            // An owner that ignores SIGTERM is ended as a supervisor would end it.
+            self.seats[index].end(Duration::ZERO);
+        }
+        self.start_seat(index, true)
+    }
+
+    /// Starts the owner as a waiter.
+    pub fn start_waiter(&mut self) -> Step<OwnerName> {
+        if self.seats.is_empty() {
+            self.seats.push(OwnerSeat::empty("a"));
+            self.start_seat(0, false)?;
+        } else {
+            self.start_seat(0, true)?;
+        }
+        Ok(self.seats[0].owner().clone())
+    }
+
+    /// Asks an owner to end and waits for it.
+    pub fn retire(&mut self, owner: &OwnerName) -> Step {
+        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.owner() == owner) {
+            seat.end(Duration::from_secs(2));
+        }
+        self.until_free().map(drop)
+    }
+
+    /// The holder leaves; the other one takes over and writes: its work was alive to the end.
+    pub fn hand_over(&mut self) -> Step {
+        self.say("handing over");
+        let (holder, other) = self.roles()?;
+        if let Some(seat) = self.seats.iter_mut().find(|seat| *seat.owner() == holder) {
+            seat.end(self.ask.budget.ttl);
+        }
+        self.until_wrote(&other).map(drop)
+    }
+}
