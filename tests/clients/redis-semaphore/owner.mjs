@@ -31,7 +31,10 @@ while (!asked.toStop) {
     refreshInterval: heartbeat,
     acquireTimeout: 1000,
     retryInterval: 50,
-    onLockLost: (error) => (lost = error),
+    onLockLost: (error) => {
+      lost = error;
+      say("lost", { reason: error.message });
+    },
   });
   if (!(await mutex.tryAcquire())) continue;
   say("acquired");
@@ -39,9 +42,7 @@ while (!asked.toStop) {
     await write();
     await sleep(writeEvery);
   }
-  if (lost !== null) {
-    say("lost", { reason: lost.message });
-  } else {
+  if (lost === null) {
     await mutex.release();
     say("released");
   }

@@ -21,20 +21,16 @@ const redlock = new Redlock([client], {
 redlock.on("error", () => {});
 
 while (!asked.toStop) {
-  let lost = false;
   try {
     await redlock.using([key], ttl, async (signal) => {
       say("acquired");
+      signal.addEventListener("abort", () => say("lost", { reason: signal.error?.message ?? "aborted" }));
       while (!signal.aborted && !asked.toStop) {
         await write();
-        await sleep(writeEvery);
-      }
-      if (signal.aborted) {
-        lost = true;
-        say("lost", { reason: signal.error?.message ?? "aborted" });
+        await sleep(writeEvery, undefined, { signal }).catch(() => {});
       }
     });
-    if (!lost) say("released");
+    if (asked.toStop) say("released");
   } catch (error) {
     // Its own release fails where the lock is gone.
     process.stderr.write(`using: ${error.message}\n`);
