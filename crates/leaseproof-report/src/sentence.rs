@@ -83,6 +83,22 @@ pub(crate) fn of(event: &Event) -> String {
     }
 }
 
+/// An act that breaks a rule, as its headline: who did what, first.
+pub(crate) fn accusing(event: &Event) -> String {
+    let owner = event.owner.as_ref().map_or_else(|| "an owner".to_owned(), |it| visible(it.as_str()).into_owned());
+    match &event.what {
+        What::Write(write) => {
+            let end = match (write.accepted, write.mode) {
+                (false, _) => "the resource rejected it",
+                (true, WitnessMode::Enforce) => "the resource accepted it",
+                (true, WitnessMode::Record) => "the resource, which only records, took it",
+            };
+            format!("{owner} wrote{}; {end}", with_token(write.token))
+        }
+        _ => of(event),
+    }
+}
+
 fn lines_of(lines: u64) -> usize {
     usize::try_from(lines).unwrap_or(usize::MAX)
 }

@@ -182,7 +182,7 @@ fn spans(svg: &mut String, lane: &Lane, of: &Subject<'_>) {
         let needed = span.text.chars().count() as f64 * LETTER + 8.0;
         if !span.text.is_empty() && wide >= needed {
             let y = if span.kind == SpanKind::Frozen {
-                span.height - 4.0
+                span.height - 6.0
             } else {
                 span.top + span.height / 2.0 + 4.0
             };

@@ -481,7 +481,7 @@ fn first(
         anchor: format!("{anchor}close-up"),
         cycle: event.cycle,
         when: record.when(event),
-        says: sentence::of(event),
+        says: sentence::accusing(event),
         store_says,
         rules,
         order: (scenario.verdict != Verdict::Violated, event.at.earliest),

@@ -18,13 +18,13 @@ impl Scale {
         Self {
             from,
             to,
-            width: (seconds * 100.0).clamp(920.0, 6000.0).round(),
+            width: (seconds * 100.0).clamp(976.0, 6000.0).round(),
         }
     }
 
     /// A window that fits a screen.
     pub(crate) fn window(from: BootNanos, to: BootNanos) -> Self {
-        Self { from, to, width: 920.0 }
+        Self { from, to, width: 976.0 }
     }
 
     pub(crate) fn seconds(&self) -> f64 {
