@@ -1,0 +1,373 @@
+//! One list of what a store must do, run on each store against the real thing. Owner and observer
+//! share an adapter, so each promise is also read back by the store's own tools.
+
+mod redis_server;
+mod rig;
+
+use leaseproof_model::event::Outcome;
+use leaseproof_store::{Administer, Done, Grant, Refusal};
+use rig::{PATIENT, Plain, Rig, is_free};
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Longer than any test: such a lease does not end by itself.
+const LONG: Duration = Duration::from_secs(600);
+
+/// Ends soon.
+const SHORT: Duration = Duration::from_millis(60);
+
+type Case = (&'static str, fn(&Rig, &str));
+
+const CASES: &[Case] = &[
+    ("a grant shows holder, token and expiry", grant),
+    ("a held lease is refused", refuse),
+    ("only this very grant renews", renew),
+    ("a lease ends by itself and a late holder is refused", expire),
+    ("a late holder does not touch its successor", late),
+    ("a released lease is free at once", release),
+    ("tokens rise across release, expiry, removal and theft", tokens),
+    ("a theft replaces the holder", steal),
+    ("a removal leaves the counter", delete),
+    ("a lease without TTL is seen as such", endless),
+    ("a change is bracketed by the reading before", bracket),
+    ("two clients race and never both win", race),
+    ("clean-up removes only what it names", clean),
+    ("foreign keys are counted", foreign),
+    ("a store that does not answer is an outcome", unknown),
+    ("a new connection holds the old grant", reconnect),
+    ("names are text, whatever they hold", hostile),
+];
+
+fn run(store: &str, rig: &Rig) {
+    for (number, (name, case)) in CASES.iter().enumerate() {
+        println!("{store}: {name}");
+        case(rig, &format!("canary/{number}"));
+    }
+}
+
+#[test]
+fn sqlite() {
+    run("sqlite", &Rig::sqlite());
+}
+
+#[test]
+fn redis() {
+    match Rig::redis() {
+        Ok(rig) => run("redis", &rig),
+        Err(why) => redis_server::skip("redis", &why),
+    }
+}
+
+fn granted(done: Done<Grant>) -> Grant {
+    assert_eq!(done.outcome, Outcome::Applied, "{done:?}");
+    done.value.expect("a grant comes with applied")
+}
+
+#[track_caller]
+fn applied<T: std::fmt::Debug>(done: &Done<T>) {
+    assert_eq!(done.outcome, Outcome::Applied, "{done:?}");
+    assert!(done.value.is_some() && done.refusal.is_none() && done.reason.is_none());
+}
+
+#[track_caller]
+fn refused<T: std::fmt::Debug>(done: &Done<T>, why: Refusal) {
+    assert_eq!(done.outcome, Outcome::NotApplied, "{done:?}");
+    assert_eq!(done.refusal, Some(why), "{done:?}");
+    assert!(done.value.is_none() && done.reason.is_some());
+}
+
+#[track_caller]
+fn plainly_held_by(rig: &Rig, grant: &Grant) {
+    let plain = Plain {
+        holder: grant.holder.to_string(),
+        token: grant.token.0,
+    };
+    assert_eq!(rig.plain(&grant.key), Some(plain));
+}
+
+fn grant(rig: &Rig, key: &str) {
+    let mut observer = rig.observer();
+    let facts = observer.facts().clone();
+    let (_, before) = observer.read(key).expect("a reading");
+    assert_eq!((before.held, before.previous), (None, None));
+    let done = rig.owner().acquire(key, "a1", LONG, PATIENT);
+    let during = done.during;
+    let grant = granted(done);
+    assert_eq!(grant.token.0, 1);
+    assert!(grant.holder.as_str().starts_with("a1#"));
+    plainly_held_by(rig, &grant);
+    let (at, reading) = observer.read(key).expect("a reading");
+    assert!(at.earliest <= at.latest);
+    assert_eq!(reading.counter, Some(grant.token));
+    assert!(reading.epoch.is_some() && reading.server_ns.is_some());
+    let held = reading.held.expect("it is held");
+    assert_eq!((held.holder, held.token), (grant.holder, Some(grant.token)));
+    assert!(!held.expired);
+    // The two intervals for the one expiry must meet: counted from the grant, read from the store.
+    let expires = held.expires.expect("it has a TTL");
+    assert!(expires.latest >= during.earliest.plus(LONG).minus(facts.early_slack));
+    assert!(expires.earliest <= during.latest.plus(LONG).plus(facts.late_bound));
+    assert_eq!(held.granted.is_some(), facts.exact_moments);
+    if let Some(granted) = held.granted {
+        assert!(during.earliest <= granted && granted <= during.latest);
+        assert_eq!(held.renewed, Some(granted));
+    }
+}
+
+fn refuse(rig: &Rig, key: &str) {
+    let grant = granted(rig.owner().acquire(key, "a", LONG, PATIENT));
+    refused(&rig.owner().acquire(key, "b", LONG, PATIENT), Refusal::Held);
+    // The same name is another grant.
+    refused(&rig.owner().acquire(key, "a", LONG, PATIENT), Refusal::Held);
+    plainly_held_by(rig, &grant);
+    assert_eq!(rig.plain_counter(key), Some(1));
+}
+
+fn renew(rig: &Rig, key: &str) {
+    let (mut owner, mut observer) = (rig.owner(), rig.observer());
+    let grant = granted(owner.acquire(key, "a", LONG, PATIENT));
+    let expiry = |reading: leaseproof_model::event::Reading| reading.held.and_then(|held| held.expires).expect("a TTL");
+    let before = expiry(observer.read(key).expect("a reading").1);
+    let mut other = grant.clone();
+    other.holder = format!("{}0", grant.holder).into();
+    refused(&owner.renew(&other, LONG, PATIENT), Refusal::NotTheHolder);
+    let mut other = grant.clone();
+    other.token.0 += 1;
+    refused(&owner.renew(&other, LONG, PATIENT), Refusal::NotTheHolder);
+    refused(&owner.release(&other, PATIENT), Refusal::NotTheHolder);
+    assert_eq!(rig.plain_counter(key), Some(1));
+    applied(&owner.renew(&grant, 2 * LONG, PATIENT));
+    let after = expiry(observer.read(key).expect("a reading").1);
+    assert!(after.earliest > before.latest.plus(LONG / 2));
+    plainly_held_by(rig, &grant);
+    let mut absent = grant;
+    absent.key += "/absent";
+    refused(&owner.renew(&absent, LONG, PATIENT), Refusal::Gone);
+}
+
+fn expire(rig: &Rig, key: &str) {
+    let (mut owner, mut observer) = (rig.owner(), rig.observer());
+    let grant = granted(owner.acquire(key, "a", SHORT, PATIENT));
+    let (at, reading) = rig.wait_for(&mut *observer, key, is_free);
+    assert_eq!(reading.counter, Some(grant.token), "the counter outlives the lease");
+    if let Some(held) = reading.held {
+        assert!(held.write_lock, "an expiry is proven under the write lock");
+        assert!(held.expires.expect("a TTL").earliest <= at.latest);
+    }
+    refused(&owner.renew(&grant, LONG, PATIENT), Refusal::Gone);
+    refused(&owner.release(&grant, PATIENT), Refusal::Gone);
+    assert!(is_free(&observer.read(key).expect("a reading").1), "nothing revived it");
+}
+
+fn late(rig: &Rig, key: &str) {
+    let (mut owner, mut observer) = (rig.owner(), rig.observer());
+    let old = granted(owner.acquire(key, "a", SHORT, PATIENT));
+    rig.wait_for(&mut *observer, key, is_free);
+    let new = granted(rig.owner().acquire(key, "a", LONG, PATIENT));
+    assert_ne!(old.holder, new.holder);
+    refused(&owner.renew(&old, LONG, PATIENT), Refusal::NotTheHolder);
+    refused(&owner.release(&old, PATIENT), Refusal::NotTheHolder);
+    plainly_held_by(rig, &new);
+}
+
+fn release(rig: &Rig, key: &str) {
+    let mut owner = rig.owner();
+    let grant = granted(owner.acquire(key, "a", LONG, PATIENT));
+    applied(&owner.release(&grant, PATIENT));
+    assert_eq!(rig.plain(key), None);
+    refused(&owner.release(&grant, PATIENT), Refusal::Gone);
+    granted(rig.owner().acquire(key, "b", LONG, PATIENT));
+}
+
+fn tokens(rig: &Rig, key: &str) {
+    let (mut owner, mut observer, mut lab) = (rig.owner(), rig.observer(), rig.lab());
+    let mut seen = Vec::new();
+    let first = granted(owner.acquire(key, "a", LONG, PATIENT));
+    seen.push(first.token);
+    applied(&owner.release(&first, PATIENT));
+    seen.push(granted(owner.acquire(key, "a", SHORT, PATIENT)).token);
+    rig.wait_for(&mut *observer, key, is_free);
+    seen.push(granted(owner.acquire(key, "b", LONG, PATIENT)).token);
+    applied(&lab.delete(key));
+    seen.push(granted(owner.acquire(key, "c", LONG, PATIENT)).token);
+    seen.push(granted(lab.steal(key, "lab", LONG)).token);
+    applied(&lab.delete(key));
+    owner.reconnect();
+    seen.push(granted(owner.acquire(key, "d", LONG, PATIENT)).token);
+    let numbers: Vec<u64> = seen.iter().map(|token| token.0).collect();
+    assert_eq!(numbers, [1, 2, 3, 4, 5, 6]);
+    assert_eq!(rig.plain_counter(key), Some(6));
+}
+
+fn steal(rig: &Rig, key: &str) {
+    let (mut owner, mut lab) = (rig.owner(), rig.lab());
+    let victim = granted(owner.acquire(key, "a", LONG, PATIENT));
+    let thief = granted(lab.steal(key, "lab", LONG));
+    plainly_held_by(rig, &thief);
+    assert!(thief.token > victim.token);
+    refused(&owner.renew(&victim, LONG, PATIENT), Refusal::NotTheHolder);
+    refused(&owner.release(&victim, PATIENT), Refusal::NotTheHolder);
+    // The thief is a holder like any other.
+    applied(&owner.renew(&thief, LONG, PATIENT));
+    applied(&owner.release(&thief, PATIENT));
+    granted(lab.steal(key, "lab", LONG));
+}
+
+fn delete(rig: &Rig, key: &str) {
+    let (mut owner, mut lab) = (rig.owner(), rig.lab());
+    refused(&lab.delete(key), Refusal::Gone);
+    let grant = granted(owner.acquire(key, "a", LONG, PATIENT));
+    applied(&lab.delete(key));
+    assert_eq!(rig.plain(key), None);
+    assert_eq!(rig.plain_counter(key), Some(1));
+    refused(&owner.renew(&grant, LONG, PATIENT), Refusal::Gone);
+    assert_eq!(rig.plain(key), None, "a renewal does not bring it back");
+}
+
+fn endless(rig: &Rig, key: &str) {
+    let (mut owner, mut observer) = (rig.owner(), rig.observer());
+    let grant = granted(owner.acquire(key, "a", SHORT, PATIENT));
+    rig.plain_persist(key);
+    std::thread::sleep(2 * SHORT);
+    let held = observer.read(key).expect("a reading").1.held.expect("it is held");
+    assert_eq!((held.expires, held.expired), (None, false));
+    assert_eq!(held.holder, grant.holder);
+    refused(&owner.acquire(key, "b", LONG, PATIENT), Refusal::Held);
+}
+
+fn bracket(rig: &Rig, key: &str) {
+    let (mut owner, mut observer) = (rig.owner(), rig.observer());
+    let (first, reading) = observer.read(key).expect("a reading");
+    assert_eq!(reading.previous, None, "nothing was seen before");
+    let grant = granted(owner.acquire(key, "a", LONG, PATIENT));
+    let (_, reading) = observer.read(key).expect("a reading");
+    assert_eq!(reading.previous, Some(first.earliest), "it appeared since");
+    let (third, reading) = observer.read(key).expect("a reading");
+    assert_eq!(reading.previous, None, "the round trip is no change");
+    // The expiry is a whole millisecond on Redis: a renewal within one would move nothing.
+    std::thread::sleep(Duration::from_millis(5));
+    applied(&owner.renew(&grant, LONG, PATIENT));
+    let (_, reading) = observer.read(key).expect("a reading");
+    assert_eq!(reading.previous, Some(third.earliest), "the expiry moved");
+}
+
+fn race(rig: &Rig, key: &str) {
+    const ROUNDS: u32 = 1000;
+    let (inside, wins) = (AtomicU32::new(0), AtomicU32::new(0));
+    let start = Barrier::new(2);
+    let mut tokens: Vec<u64> = std::thread::scope(|scope| {
+        let racers: Vec<_> = ["a", "b"]
+            .into_iter()
+            .map(|name| {
+                let mut owner = rig.owner();
+                let (inside, wins, start) = (&inside, &wins, &start);
+                scope.spawn(move || {
+                    let mut tokens = Vec::new();
+                    for _ in 0..ROUNDS {
+                        start.wait();
+                        let done = owner.acquire(key, name, LONG, PATIENT);
+                        let Some(grant) = done.value else {
+                            assert_eq!(done.refusal, Some(Refusal::Held), "{done:?}");
+                            continue;
+                        };
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "two holders");
+                        wins.fetch_add(1, Ordering::SeqCst);
+                        tokens.push(grant.token.0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                        applied(&owner.release(&grant, PATIENT));
+                    }
+                    assert!(tokens.is_sorted());
+                    tokens
+                })
+            })
+            .collect();
+        racers
+            .into_iter()
+            .flat_map(|racer| racer.join().expect("a racer failed"))
+            .collect()
+    });
+    // Somebody wins each round; both may, one after the other.
+    let wins = wins.into_inner();
+    assert!(wins >= ROUNDS, "{wins} of {ROUNDS}");
+    tokens.sort_unstable();
+    assert_eq!(tokens, (1..=u64::from(wins)).collect::<Vec<_>>(), "each token once");
+}
+
+fn clean(rig: &Rig, key: &str) {
+    let mut owner = rig.owner();
+    let keys = [format!("{key}/mine"), format!("{key}/never-used")];
+    let other = format!("{key}/mine/other");
+    granted(owner.acquire(&keys[0], "a", LONG, PATIENT));
+    let kept = granted(owner.acquire(&other, "a", LONG, PATIENT));
+    assert!(rig.lab().clean(&keys).expect("it cleans") > 0);
+    assert_eq!((rig.plain(&keys[0]), rig.plain_counter(&keys[0])), (None, None));
+    plainly_held_by(rig, &kept);
+    assert_eq!(rig.plain_counter(&other), Some(1));
+    assert_eq!(rig.lab().clean(&keys).expect("it cleans"), 0);
+    assert_eq!(rig.lab().clean(&[]).expect("it cleans"), 0);
+}
+
+fn foreign(rig: &Rig, key: &str) {
+    let mut lab: Box<dyn Administer> = rig.lab();
+    assert_eq!(lab.foreign_keys("canary/").expect("a count"), 0);
+    assert_eq!(lab.foreign_keys("").expect("a count"), 0);
+    let foreign = format!("{key}/x").replace("canary/", "production_");
+    granted(rig.owner().acquire(&foreign, "a", LONG, PATIENT));
+    assert!(lab.foreign_keys("canary/").expect("a count") > 0);
+    lab.clean(&[foreign]).expect("it cleans");
+    assert_eq!(lab.foreign_keys("canary/").expect("a count"), 0);
+    assert!(!lab.is_replica().expect("an answer"));
+}
+
+fn unknown(rig: &Rig, key: &str) {
+    let brief = Duration::from_millis(50);
+    let mut owner = rig.owner();
+    let grant = granted(owner.acquire(key, "a", LONG, PATIENT));
+    let mut observer = leaseproof_store::open_observer(&rig.url, brief).expect("an observer");
+    rig.freeze();
+    let done = owner.renew(&grant, 2 * LONG, brief);
+    let (read, proof) = (observer.read(key), observer.read_proving_expiry(key));
+    rig.thaw();
+    // On SQLite it certainly did not happen, on Redis nobody knows; nobody was refused.
+    let expected = if rig.is_redis() {
+        Outcome::Unknown
+    } else {
+        Outcome::NotApplied
+    };
+    assert_eq!((done.outcome, done.refusal), (expected, None), "{done:?}");
+    assert!(done.during.uncertainty() >= brief);
+    assert_eq!(read.is_ok(), !rig.is_redis(), "a frozen writer blocks no reader");
+    assert!(proof.is_err(), "nothing is proven while the store is frozen");
+    // The same connection goes on, and answers to forgotten requests are not mixed up.
+    applied(&owner.renew(&grant, LONG, PATIENT));
+    applied(&owner.release(&grant, PATIENT));
+    assert_eq!(rig.plain(key), None);
+}
+
+fn reconnect(rig: &Rig, key: &str) {
+    let mut owner = rig.owner();
+    owner.reconnect();
+    let grant = granted(owner.acquire(key, "a", LONG, PATIENT));
+    owner.reconnect();
+    applied(&owner.renew(&grant, LONG, PATIENT));
+    // Whoever has the grant is its holder, in whatever process.
+    applied(&rig.owner().release(&grant, PATIENT));
+}
+
+fn hostile(rig: &Rig, key: &str) {
+    let key = format!("{key}/it's \"two words\"; DROP TABLE lease; -- #1# %s {{}}\n</script>");
+    let holder = "a#b #1' \u{1f512}";
+    let mut owner = rig.owner();
+    let grant = granted(owner.acquire(&key, holder, LONG, PATIENT));
+    let held = rig
+        .observer()
+        .read(&key)
+        .expect("a reading")
+        .1
+        .held
+        .expect("it is held");
+    assert_eq!((&held.holder, held.token), (&grant.holder, Some(grant.token)));
+    applied(&owner.renew(&grant, LONG, PATIENT));
+    applied(&owner.release(&grant, PATIENT));
+}

@@ -1,0 +1,164 @@
+//! A redis-server of a test's own: on a free loopback port, in a folder of its own, saving nothing,
+//! killed when dropped. Copy this file where another crate's tests need one; it uses std and rustix.
+//!
+//! Found by `LEASEPROOF_REDIS_SERVER` and `LEASEPROOF_REDIS_CLI`, else on PATH. Where there is none
+//! a test says `skipped: why` loudly and ends.
+
+#![allow(dead_code, reason = "each test file uses a part of this fixture")]
+
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// A running server.
+pub struct RedisServer {
+    program: PathBuf,
+    arguments: Vec<String>,
+    port: u16,
+    folder: tempfile::TempDir,
+    child: Child,
+}
+
+/// Ends a test that can't run here, so that nobody overlooks it.
+pub fn skip(test: &str, why: &str) {
+    // Straight to the terminal's stderr: the harness captures what println writes.
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {why}");
+}
+
+fn program(variable: &str, name: &str) -> PathBuf {
+    std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from)
+}
+
+fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    listener.local_addr().expect("a bound socket has an address").port()
+}
+
+impl RedisServer {
+    /// Starts a server; the error says why there is none.
+    pub fn start() -> Result<Self, String> {
+        Self::start_with(&[])
+    }
+
+    /// Starts a server with more settings, written as arguments (`--requirepass`, `secret`).
+    pub fn start_with(settings: &[&str]) -> Result<Self, String> {
+        let program = program("LEASEPROOF_REDIS_SERVER", "redis-server");
+        let folder = tempfile::tempdir().map_err(|error| format!("no folder for redis: {error}"))?;
+        let arguments: Vec<String> = settings.iter().map(|&text| text.to_owned()).collect();
+        let mut last = String::new();
+        // Another process may take the free port first.
+        for _ in 0..5 {
+            let port = free_port();
+            let mut child = spawn(&program, port, &folder, &arguments)?;
+            match wait_ready(&mut child, port) {
+                Ok(()) => {
+                    return Ok(Self {
+                        program,
+                        arguments,
+                        port,
+                        folder,
+                        child,
+                    });
+                }
+                Err(error) => last = error,
+            }
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        Err(last)
+    }
+
+    /// The port; with `--tls-port {port}` among the settings it is the TLS one.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// `redis://127.0.0.1:PORT`.
+    pub fn url(&self) -> String {
+        format!("redis://127.0.0.1:{}", self.port)
+    }
+
+    /// Stops the process (SIGSTOP): connections stay, nothing is answered.
+    pub fn freeze(&self) {
+        self.signal(Signal::STOP);
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        self.signal(Signal::CONT);
+    }
+
+    /// Kills it and waits for its end.
+    pub fn kill(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts it again on the same port, empty.
+    pub fn start_again(&mut self) {
+        self.child = spawn(&self.program, self.port, &self.folder, &self.arguments).expect("it started before");
+        wait_ready(&mut self.child, self.port).expect("it starts on its old port");
+    }
+
+    /// What `redis-cli ARGUMENTS` prints.
+    pub fn cli(&self, arguments: &[&str]) -> String {
+        let output = Command::new(program("LEASEPROOF_REDIS_CLI", "redis-cli"))
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "--no-auth-warning"])
+            .args(arguments)
+            .output()
+            .expect("redis-cli runs (set LEASEPROOF_REDIS_CLI)");
+        assert!(output.status.success(), "redis-cli {arguments:?}: {output:?}");
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
+        kill_process(pid.expect("a child has a pid"), signal).expect("our child can be signalled");
+    }
+}
+
+impl Drop for RedisServer {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn spawn(program: &PathBuf, port: u16, folder: &tempfile::TempDir, arguments: &[String]) -> Result<Child, String> {
+    let port = port.to_string();
+    let tls = arguments.iter().any(|argument| argument == "--tls-port");
+    let mut command = Command::new(program);
+    if !tls {
+        command.args(["--port", &port]);
+    }
+    command
+        .args(["--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+        .arg("--dir")
+        .arg(folder.path())
+        .args(arguments.iter().map(|argument| argument.replace("{port}", &port)))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("{} can't be started: {error}", program.display()))
+}
+
+/// Any answer to PING will do: a server with a password or TLS answers with an error.
+fn wait_ready(child: &mut Child, port: u16) -> Result<(), String> {
+    for _ in 0..500 {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Err(format!("redis-server ended at once: {status}"));
+        }
+        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+            let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
+            let _ = stream.write_all(b"PING\r\n");
+            // A TLS server just closes.
+            let _ = stream.read(&mut [0; 64]);
+            return Ok(());
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Err("redis-server did not answer within 5 s".to_owned())
+}
