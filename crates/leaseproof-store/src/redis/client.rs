@@ -10,7 +10,7 @@ use crate::redis::server::{Server, refusal, text};
 use crate::redis::stream::{Gate, Gated, tls_config};
 use crate::url::RedisUrl;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value, pipe};
+use redis::{AsyncConnectionConfig, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value};
 use rustls::ClientConfig;
 use std::pin::pin;
 use std::sync::Arc;
@@ -191,19 +191,15 @@ impl Client {
             .await
             .map_err(|error| self.named(&error))?;
         let driver = tokio::spawn(driver);
-        let mut questions = pipe();
-        questions.cmd("INFO").arg("server").cmd("INFO").arg("replication");
-        let answers = connection
-            .send_packed_commands(&questions, 0, 2)
-            .await
-            .map_err(|error| self.named(&error))?;
         let mut info = String::new();
-        for answer in &answers {
-            match answer {
+        // As single commands: an answer that is not of this protocol is told as such only there.
+        for section in ["server", "replication"] {
+            let answer = connection.send_packed_command(redis::cmd("INFO").arg(section)).await;
+            match answer.map_err(|error| self.named(&error))? {
                 // A read-only user may not be allowed to ask; then the epoch stays unknown.
                 Value::ServerError(error) if error.code() == "NOPERM" => {}
-                Value::ServerError(error) => return Err(refusal(&self.url, error)),
-                answer => info += &text(answer).unwrap_or_default(),
+                Value::ServerError(error) => return Err(refusal(&self.url, &error)),
+                answer => info += &text(&answer).unwrap_or_default(),
             }
         }
         Ok(Link {
@@ -226,7 +222,11 @@ impl Client {
     fn named(&self, error: &RedisError) -> StoreError {
         match error.kind() {
             ErrorKind::Io => self.unreachable(error),
-            ErrorKind::AuthenticationFailed | ErrorKind::Server(_) | ErrorKind::Extension => StoreError::Refused {
+            ErrorKind::AuthenticationFailed => StoreError::Refused {
+                url: self.url.to_string(),
+                why: "user or password of the URL are wrong".to_owned(),
+            },
+            ErrorKind::Server(_) | ErrorKind::Extension => StoreError::Refused {
                 url: self.url.to_string(),
                 why: error.to_string(),
             },

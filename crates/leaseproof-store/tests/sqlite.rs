@@ -1,0 +1,182 @@
+//! What only the embedded store does: files, boots, a writer that dies or freezes in its transaction.
+
+use leaseproof_model::event::Outcome;
+use leaseproof_store::{Refusal, StoreError, StoreUrl, open_administrator, open_lease, open_observer};
+use rusqlite::Connection;
+use rustix::process::{Pid, Signal, kill_process};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const PATIENT: Duration = Duration::from_secs(20);
+const BRIEF: Duration = Duration::from_millis(50);
+const LONG: Duration = Duration::from_secs(600);
+const KEY: &str = "canary/sqlite";
+
+/// Names the file for [`a_writer_in_its_transaction`] when this binary runs as a child.
+const CHILD: &str = "LEASEPROOF_TEST_WRITER";
+
+fn url(path: &Path) -> StoreUrl {
+    format!("sqlite:{}", path.display()).parse().expect("a URL")
+}
+
+/// A file with its table, in a folder that goes with it.
+fn store() -> (tempfile::TempDir, StoreUrl) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = url(&folder.path().join("locks.db"));
+    open_administrator(&url, PATIENT)
+        .and_then(|mut lab| lab.prepare())
+        .expect("the file can be made");
+    (folder, url)
+}
+
+/// Not a test by itself: with [`CHILD`] set it takes the write lock, says so, and stays.
+#[test]
+fn a_writer_in_its_transaction() {
+    let Some(path) = std::env::var_os(CHILD) else {
+        return;
+    };
+    let writer = Connection::open(path).expect("it opens");
+    writer
+        .execute_batch("BEGIN IMMEDIATE; UPDATE lease SET holder = 'zombie'")
+        .expect("the write lock");
+    println!("\nlocked");
+    std::thread::sleep(PATIENT * 3);
+}
+
+/// A child process that holds the write lock with a change that is not committed.
+fn writer(path: &Path) -> Child {
+    let mut child = Command::new(std::env::current_exe().expect("this binary"))
+        .args(["--exact", "a_writer_in_its_transaction", "--nocapture"])
+        .env(CHILD, path)
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a child");
+    let output = BufReader::new(child.stdout.take().expect("its output"));
+    let locked = output.lines().map_while(Result::ok).any(|line| line == "locked");
+    assert!(locked, "the child takes the lock");
+    child
+}
+
+fn signal(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a pid"), signal).expect("a child can be signalled");
+}
+
+#[test]
+fn a_writer_frozen_in_its_transaction_blocks_writers_and_no_reader() {
+    let (_folder, url) = store();
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+    let mut observer = open_observer(&url, BRIEF).expect("it opens");
+    let mut child = writer(url.path().expect("a file"));
+    signal(&child, Signal::STOP);
+    // Also a reader that comes later, and a new connection.
+    let late = open_observer(&url, BRIEF).map(|mut late| late.read(KEY).map(|(_, reading)| reading));
+    let (read, proof) = (observer.read(KEY), observer.read_proving_expiry(KEY));
+    let renewal = owner.renew(&grant, LONG, BRIEF);
+    // A process that dies gives its lock back, and its change is gone.
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+    let held = late.expect("it opens").expect("it reads").held.expect("held");
+    assert_eq!(held.holder, grant.holder);
+    assert_eq!(read.expect("it reads").1.held.expect("held").holder, grant.holder);
+    assert!(matches!(proof, Err(StoreError::Blocked)), "{proof:?}");
+    assert_eq!((renewal.outcome, renewal.refusal), (Outcome::NotApplied, None));
+    assert_eq!(renewal.reason.as_deref(), Some("a writer holds the store's write lock"));
+    let (_, reading) = observer.read_proving_expiry(KEY).expect("the lock is free");
+    let held = reading.held.expect("held");
+    assert_eq!((&held.holder, held.write_lock), (&grant.holder, true));
+    assert_eq!(owner.renew(&grant, LONG, PATIENT).outcome, Outcome::Applied);
+}
+
+#[test]
+fn another_boot_ends_a_lease_and_keeps_the_counter() {
+    let (_folder, url) = store();
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+    Connection::open(url.path().expect("a file"))
+        .and_then(|file| file.execute("UPDATE lease SET boot_id = 'of an earlier boot'", []))
+        .expect("plain SQL");
+    let mut observer = open_observer(&url, PATIENT).expect("it opens");
+    let held = observer.read(KEY).expect("a reading").1.held.expect("the row stays");
+    assert!(held.expired);
+    assert_eq!((held.granted, held.renewed), (None, None), "that clock is gone");
+    assert_eq!(owner.renew(&grant, LONG, PATIENT).refusal, Some(Refusal::Gone));
+    let next = owner.acquire(KEY, "b", LONG, PATIENT).value.expect("granted");
+    assert_eq!(next.token.0, 2);
+}
+
+#[test]
+fn an_expiry_is_exact() {
+    let (_folder, url) = store();
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    let done = owner.acquire(KEY, "a", LONG, PATIENT);
+    let mut observer = open_observer(&url, PATIENT).expect("it opens");
+    let held = observer.read(KEY).expect("a reading").1.held.expect("held");
+    let granted = held.granted.expect("exact");
+    assert_eq!(held.expires.expect("a TTL").earliest, granted.plus(LONG));
+    assert_eq!(held.expires.expect("a TTL").uncertainty(), Duration::ZERO);
+    let renewal = owner.renew(&done.value.expect("granted"), LONG, PATIENT);
+    let held = observer.read(KEY).expect("a reading").1.held.expect("held");
+    let renewed = held.renewed.expect("exact");
+    assert!(renewal.during.earliest <= renewed && renewed <= renewal.during.latest);
+    assert_eq!(held.granted, Some(granted));
+    assert_eq!(held.expires.expect("a TTL").earliest, renewed.plus(LONG));
+}
+
+#[test]
+fn files_bad() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let missing = folder.path().join("missing.db");
+    let error = open_observer(&url(&missing), PATIENT).err().expect("no file");
+    assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    assert!(!missing.exists(), "looking makes no file");
+    let text = folder.path().join("text.db");
+    std::fs::write(
+        &text,
+        "this is no database, and longer than the header of one is\n".repeat(9),
+    )
+    .expect("a file");
+    let error = open_observer(&url(&text), PATIENT).err().expect("no database");
+    assert!(error.to_string().contains("not a database"), "{error}");
+    let other = folder.path().join("other.db");
+    Connection::open(&other)
+        .and_then(|file| file.execute_batch("CREATE TABLE lease (id INTEGER)"))
+        .expect("plain SQL");
+    let error = open_observer(&url(&other), PATIENT).err().expect("another table");
+    assert!(error.to_string().contains("no such column"), "{error}");
+    let inside = text.join("locks.db");
+    let done = open_lease(&url(&inside), PATIENT)
+        .expect("lazy")
+        .acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None));
+    assert!(done.reason.expect("a reason").contains("no store answers"));
+}
+
+#[test]
+fn an_owner_needs_no_preparation() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let url = url(&folder.path().join("a/b/locks.db"));
+    let done = open_lease(&url, PATIENT)
+        .expect("lazy")
+        .acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!(done.outcome, Outcome::Applied, "{done:?}");
+}
+
+#[test]
+fn an_observer_writes_nothing() {
+    let (folder, url) = store();
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+    let bytes = |name: &str| std::fs::read(folder.path().join(name)).ok();
+    // The same file content before and after, the log included; the folder goes when it is dropped.
+    drop(owner);
+    let before = bytes("locks.db");
+    let mut observer = open_observer(&url, PATIENT).expect("it opens");
+    observer.read(KEY).expect("a reading");
+    observer.read_proving_expiry(KEY).expect("a reading");
+    drop(observer);
+    assert_eq!(bytes("locks.db"), before);
+}
