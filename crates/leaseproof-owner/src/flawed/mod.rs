@@ -1,0 +1,137 @@
+//! The wrong statements that some flaws send to the store: what real clients were seen to send.
+//!
+//! They are kept apart from the store's adapters, which must not offer them.
+
+mod redis;
+mod sqlite;
+
+use crate::flawed::redis::Redis;
+use crate::flawed::sqlite::Sqlite;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::Outcome;
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::{HolderId, Token};
+use leaseproof_proc::clock::boot_now;
+use leaseproof_store::{Done, Grant, Refusal, StoreUrl};
+use std::fmt;
+use std::time::Duration;
+
+/// How far apart the two steps of a two-step acquire are.
+const BETWEEN_STEPS: Duration = Duration::from_millis(100);
+
+/// What a wrong statement came to: the store's answer, or words when nobody knows.
+type Answer<T> = Result<Result<T, Refusal>, String>;
+
+/// Statements that no sound owner sends. Each call opens a connection of its own.
+trait Wrong {
+    /// Grants the lease without a TTL, if nobody holds it.
+    fn grant_without_ttl(&self, key: &str, holder: &HolderId, timeout: Duration) -> Answer<Token>;
+    /// Grants the lease with the token of the last grant, if nobody holds it.
+    fn grant_with_old_token(&self, key: &str, holder: &HolderId, ttl: Duration, timeout: Duration) -> Answer<Token>;
+    /// Sets the expiry, whoever holds the lease.
+    fn expire(&self, key: &str, ttl: Duration, timeout: Duration) -> Answer<()>;
+    /// Extends the grant, and puts it back where nobody holds the lease.
+    fn revive(&self, grant: &Grant, granted: BootNanos, ttl: Duration, timeout: Duration) -> Answer<()>;
+    /// Removes the lease, whoever holds it.
+    fn remove(&self, key: &str, timeout: Duration) -> Answer<()>;
+}
+
+/// The wrong statements, for whatever store it is.
+pub struct Flawed(Box<dyn Wrong>);
+
+impl fmt::Debug for Flawed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Flawed")
+    }
+}
+
+impl Flawed {
+    /// For this store.
+    ///
+    /// # Errors
+    /// When its URL can't be used.
+    pub fn open(url: &StoreUrl) -> Result<Self, String> {
+        Ok(Self(match url.path() {
+            Some(path) => Box::new(Sqlite::new(path)?),
+            None => Box::new(Redis::new(&url.with_secrets())?),
+        }))
+    }
+
+    /// Acquires without a TTL.
+    pub fn acquire_without_ttl(&self, key: &str, owner: &str, timeout: Duration) -> Done<Grant> {
+        self.acquire(key, owner, |holder| self.0.grant_without_ttl(key, holder, timeout))
+    }
+
+    /// Acquires in one step, and sets the TTL in another.
+    pub fn acquire_in_two_steps(&self, key: &str, owner: &str, ttl: Duration, timeout: Duration) -> Done<Grant> {
+        self.acquire(key, owner, |holder| {
+            let granted = self.0.grant_without_ttl(key, holder, timeout)?;
+            if granted.is_ok() {
+                std::thread::sleep(BETWEEN_STEPS);
+                let _ = self.0.expire(key, ttl, timeout)?;
+            }
+            Ok(granted)
+        })
+    }
+
+    /// Acquires without raising the token.
+    pub fn acquire_with_old_token(&self, key: &str, owner: &str, ttl: Duration, timeout: Duration) -> Done<Grant> {
+        self.acquire(key, owner, |holder| {
+            self.0.grant_with_old_token(key, holder, ttl, timeout)
+        })
+    }
+
+    /// Extends the lease, whoever holds it.
+    pub fn renew_blindly(&self, key: &str, ttl: Duration, timeout: Duration) -> Done<()> {
+        done(|| self.0.expire(key, ttl, timeout))
+    }
+
+    /// Extends the grant, and puts it back when it is gone.
+    pub fn revive(&self, grant: &Grant, granted: BootNanos, ttl: Duration, timeout: Duration) -> Done<()> {
+        done(|| self.0.revive(grant, granted, ttl, timeout))
+    }
+
+    /// Removes the lease, whoever holds it.
+    pub fn release_blindly(&self, key: &str, timeout: Duration) -> Done<()> {
+        done(|| self.0.remove(key, timeout))
+    }
+
+    fn acquire(&self, key: &str, owner: &str, grant: impl FnOnce(&HolderId) -> Answer<Token>) -> Done<Grant> {
+        // Not random, but no other grant has it: two never begin in one nanosecond of one process.
+        let incarnation = boot_now().0 ^ (u64::from(std::process::id()) << 44);
+        let holder = HolderId::from(format!("{owner}#{incarnation:016x}"));
+        done(|| {
+            let token = grant(&holder)?;
+            Ok(token.map(|token| Grant {
+                key: key.to_owned(),
+                holder: holder.clone(),
+                token,
+            }))
+        })
+    }
+}
+
+fn done<T>(work: impl FnOnce() -> Answer<T>) -> Done<T> {
+    let before = boot_now();
+    let answer = work();
+    let during = Moment::between(before, boot_now());
+    let (outcome, value, refusal, reason) = match answer {
+        Ok(Ok(value)) => (Outcome::Applied, Some(value), None, None),
+        Ok(Err(refusal)) => {
+            let reason = match refusal {
+                Refusal::Held => "another holds the lease",
+                Refusal::NotTheHolder => "not the holder",
+                Refusal::Gone => "the lease is absent or expired",
+            };
+            (Outcome::NotApplied, None, Some(refusal), Some(reason.to_owned()))
+        }
+        Err(why) => (Outcome::Unknown, None, None, Some(why)),
+    };
+    Done {
+        outcome,
+        value,
+        refusal,
+        reason,
+        during,
+    }
+}
