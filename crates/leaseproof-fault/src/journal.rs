@@ -1,0 +1,143 @@
+//! The warden's journal, and healing from it.
+//!
+//! One file a run, JSON lines, mode 0600: a header that names boot, run and warden, then the
+//! requests. A process in it is matched by pid, start tick and boot, never by a name.
+
+use crate::warden::protocol::{Header, JOURNAL_SCHEMA, Request};
+use crate::warden::wards::Wards;
+use leaseproof_proc::identity;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use crate::warden::Healed;
+
+/// How long a warden whose run is gone may take, before its journal is healed beside it.
+const WARDEN_AT_WORK: Duration = Duration::from_secs(10);
+
+const PREFIX: &str = "warden-";
+const SUFFIX: &str = ".jsonl";
+
+/// A journal being written.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    path: PathBuf,
+    file: File,
+}
+
+impl Journal {
+    pub(crate) fn create(dir: &Path, header: &Header) -> io::Result<Self> {
+        let path = dir.join(format!("{PREFIX}{}{SUFFIX}", header.mark));
+        let file = OpenOptions::new()
+            .append(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)?;
+        let mut journal = Self { path, file };
+        journal.line(header)?;
+        Ok(journal)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn write(&mut self, request: &Request) -> io::Result<()> {
+        match request {
+            Request::Hello { .. } | Request::UndoAll | Request::EndAll | Request::Ping => Ok(()),
+            _ => self.line(request),
+        }
+    }
+
+    pub(crate) fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+
+    /// One write for one line: a kill leaves whole lines, but perhaps the last.
+    fn line(&mut self, entry: &impl serde::Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_vec(entry)?;
+        line.push(b'\n');
+        self.file.write_all(&line)
+    }
+}
+
+/// Heals what the journals in `dir` say was left, and removes them. A run that is still alive is
+/// left alone. Answers what was done; nothing when there was nothing to heal.
+///
+/// # Errors
+/// When the directory can't be read (one that isn't there holds no journals).
+pub fn undo_all(dir: &Path) -> io::Result<Vec<Healed>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut journals = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
+            journals.push(path);
+        }
+    }
+    journals.sort();
+    let mut healed = Vec::new();
+    for path in journals {
+        match heal(&path) {
+            Ok(mut done) => healed.append(&mut done),
+            // Its warden has removed it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => healed.push(Healed::Failed(format!("journal {}: {error}", path.display()))),
+        }
+    }
+    Ok(healed)
+}
+
+fn heal(path: &Path) -> io::Result<Vec<Healed>> {
+    let text = fs::read_to_string(path)?;
+    let mut lines = text.lines();
+    // A warden killed before its first line was whole had answered nothing, so nothing was begun.
+    let Some(header) = lines.next().and_then(|line| serde_json::from_str::<Header>(line).ok()) else {
+        return if text.contains('\n') {
+            Err(io::Error::new(io::ErrorKind::InvalidData, "it has an unknown form"))
+        } else {
+            fs::remove_file(path)?;
+            Ok(Vec::new())
+        };
+    };
+    if header.schema != JOURNAL_SCHEMA {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("its schema {} is not known", header.schema),
+        ));
+    }
+    if header.boot_id != identity::boot_id()? {
+        // Processes and control groups of another boot are gone.
+        fs::remove_file(path)?;
+        return Ok(Vec::new());
+    }
+    if identity::is_alive(header.run) {
+        return Ok(Vec::new());
+    }
+    let patience = Instant::now() + WARDEN_AT_WORK;
+    while identity::is_alive(header.warden) && Instant::now() < patience {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let text = fs::read_to_string(path)?;
+    let mut wards = Wards::new(header.mark, header.run);
+    for line in text.lines().skip(1) {
+        // The last line may be cut off: it was never answered, so nothing came of it.
+        let Ok(request) = serde_json::from_str::<Request>(line) else {
+            continue;
+        };
+        // What can't be learnt refers to a fault that is cleared.
+        let _ = wards.learn(&request);
+    }
+    let healed = wards.end_all();
+    if !healed.iter().any(|one| matches!(one, Healed::Failed(_))) {
+        fs::remove_file(path)?;
+    }
+    Ok(healed)
+}

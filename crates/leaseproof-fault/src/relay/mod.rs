@@ -1,0 +1,1 @@
+//! The network between an owner and the store.
