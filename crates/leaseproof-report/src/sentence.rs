@@ -85,7 +85,10 @@ pub(crate) fn of(event: &Event) -> String {
 
 /// An act that breaks a rule, as its headline: who did what, first.
 pub(crate) fn accusing(event: &Event) -> String {
-    let owner = event.owner.as_ref().map_or_else(|| "an owner".to_owned(), |it| visible(it.as_str()).into_owned());
+    let owner = event
+        .owner
+        .as_ref()
+        .map_or_else(|| "an owner".to_owned(), |it| visible(it.as_str()).into_owned());
     match &event.what {
         What::Write(write) => {
             let end = match (write.accepted, write.mode) {

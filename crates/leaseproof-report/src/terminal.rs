@@ -173,11 +173,16 @@ fn one_scenario(paper: &mut Paper, scenario: &ScenarioVerdict, records: &[Record
         let both = format!("safety {}, availability {availability}", scenario.safety);
         paper.line(4, &[(Paint::Dim, &both)]);
     }
+    let open = || scenario.premises.iter().filter(|it| it.holds != Truth::Yes);
+    // In a scenario that can't be told, the missing premise is the answer.
+    if scenario.verdict == Verdict::CannotTell {
+        open().for_each(|it| one_premise(paper, it));
+    }
     for finding in &scenario.findings {
         one_finding(paper, finding, records);
     }
-    for premise in scenario.premises.iter().filter(|it| it.holds != Truth::Yes) {
-        one_premise(paper, premise);
+    if scenario.verdict != Verdict::CannotTell {
+        open().for_each(|it| one_premise(paper, it));
     }
     measures(paper, scenario);
 }

@@ -6,7 +6,7 @@ use crate::visible::visible;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::EventId;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 const AXIS: f64 = 24.0;
@@ -45,6 +45,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) description: &'a str,
     /// The first violation: a line across all lanes.
     pub(crate) flag: Option<(BootNanos, String)>,
+    /// The events that have a row to link to.
+    pub(crate) rows: &'a BTreeSet<EventId>,
     /// How many routine marks may be drawn.
     pub(crate) most_marks: usize,
 }
@@ -193,20 +195,25 @@ fn spans(svg: &mut String, lane: &Lane, of: &Subject<'_>) {
                 Text(&span.text)
             );
         }
-        close_link(svg, span.event);
+        close_link(svg, of, span.event);
     }
 }
 
 fn open_link(svg: &mut String, of: &Subject<'_>, event: Option<EventId>) {
-    if let Some(id) = event {
-        let _ = write!(svg, "<a href=\"#{}{id}\">", of.anchor);
+    match event.filter(|id| of.rows.contains(id)) {
+        Some(id) => {
+            let _ = write!(svg, "<a href=\"#{}{id}\">", of.anchor);
+        }
+        None => svg.push_str("<g>"),
     }
 }
 
-fn close_link(svg: &mut String, event: Option<EventId>) {
-    if event.is_some() {
-        svg.push_str("</a>");
-    }
+fn close_link(svg: &mut String, of: &Subject<'_>, event: Option<EventId>) {
+    svg.push_str(if event.is_some_and(|id| of.rows.contains(&id)) {
+        "</a>"
+    } else {
+        "</g>"
+    });
 }
 
 fn inside(mark: &Mark, of: &Subject<'_>) -> bool {
@@ -374,7 +381,8 @@ fn one(svg: &mut String, mark: &Mark, of: &Subject<'_>) {
             let _ = write!(svg, "<circle class=\"ring\" cx=\"{x:.1}\" cy=\"{y}\" r=\"8\"/>");
         }
     }
-    svg.push_str("</g></a>");
+    svg.push_str("</g>");
+    close_link(svg, of, Some(mark.event));
 }
 
 /// The word next to a mark, where no other word of its line is in the way.

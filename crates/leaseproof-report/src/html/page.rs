@@ -353,6 +353,13 @@ fn record_view(scenario: &ScenarioVerdict, record: &Record<'_>, anchor: &str, at
     let grants = grants(&record.history.events);
     let accused = Accused::new(scenario, record, &grants);
     let lanes = lanes(record, &grants, &accused);
+    let rows = table(
+        record,
+        &accused.named,
+        &|id| accused.acts.contains_key(&id),
+        share.bytes,
+    );
+    let anchored = rows.anchored();
     let first = first(scenario, record, anchor, &accused, &grants);
     let flag = accused.first.and_then(|id| record.event(id)).map(|event| {
         let rules = accused.acts.get(&event.id).cloned().unwrap_or_default();
@@ -376,6 +383,7 @@ fn record_view(scenario: &ScenarioVerdict, record: &Record<'_>, anchor: &str, at
                 title: &title,
                 description: &description,
                 flag: flag.clone(),
+                rows: &anchored,
                 most_marks: share.marks,
             },
         );
@@ -396,12 +404,6 @@ fn record_view(scenario: &ScenarioVerdict, record: &Record<'_>, anchor: &str, at
         "The whole run: {}, {:.0} pixels a second throughout; nothing is cut out of the time.",
         seconds(record.end),
         whole.width / whole.seconds()
-    );
-    let rows = table(
-        record,
-        &accused.named,
-        &|id| accused.acts.contains_key(&id),
-        share.bytes,
     );
     RecordView {
         anchor: anchor.to_owned(),

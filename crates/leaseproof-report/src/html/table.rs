@@ -11,8 +11,10 @@ use std::collections::BTreeSet;
 /// One row.
 #[derive(Serialize)]
 pub(crate) struct Row {
-    /// The anchor, without the record's prefix; `None` for rows that stand for several events.
-    id: Option<String>,
+    /// The anchor, without the record's prefix: the first event's, where the row stands for several.
+    id: String,
+    #[serde(skip)]
+    first: EventId,
     ids: String,
     when: String,
     cycle: u32,
@@ -37,6 +39,13 @@ pub(crate) struct Table {
     pub(crate) cut: Option<String>,
 }
 
+impl Table {
+    /// The events whose rows can be linked to.
+    pub(crate) fn anchored(&self) -> BTreeSet<EventId> {
+        self.named.iter().chain(&self.rest).map(|it| it.first).collect()
+    }
+}
+
 /// Builds the rows within `room` bytes; named events are always there.
 pub(crate) fn table(
     record: &Record<'_>,
@@ -46,7 +55,8 @@ pub(crate) fn table(
 ) -> Table {
     let events = &record.history.events;
     let row = |event: &Event| Row {
-        id: Some(event.id.to_string()),
+        id: event.id.to_string(),
+        first: event.id,
         ids: event.id.to_string(),
         when: record.when(event),
         cycle: event.cycle,
@@ -82,7 +92,6 @@ pub(crate) fn table(
         if end - at >= 3 {
             let mut one = row(event);
             let last = &events[end - 1];
-            one.id = None;
             one.ids = format!("{} to {}", event.id, last.id);
             one.when = format!("{} to {}", record.when(event), record.when(last));
             one.says = format!("{} times the same: {}", end - at, one.says);

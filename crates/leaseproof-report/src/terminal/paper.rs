@@ -111,7 +111,9 @@ impl Paper {
 
     fn close(&mut self, paint: Paint, open: &mut bool) {
         if *open {
-            self.text.push_str(&paint.style().render_reset().to_string());
+            // Spaces go behind the reset, so that they can still be dropped at the line's end.
+            let end = self.text.trim_end_matches(' ').len();
+            self.text.insert_str(end, &paint.style().render_reset().to_string());
             *open = false;
         }
     }
