@@ -1,2 +1,38 @@
-//! Developer commands: truth, torture, bench.
-fn main() {}
+//! Developer commands: is the tool itself right (`truth`), and does it clean up (`torture`).
+
+mod build;
+mod matrix;
+mod redis;
+mod runs;
+mod truth;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+#[derive(Parser)]
+#[command(name = "xtask", about)]
+struct Args {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Runs every flaw in the scenario that demands it, and the sound owner through whole suites;
+    /// prints the confusion matrix and N.
+    Truth(truth::TruthArgs),
+}
+
+fn main() -> ExitCode {
+    let done = match Args::parse().task {
+        Task::Truth(args) => truth::run(&args),
+    };
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(says) => {
+            eprintln!("error: {says}");
+            ExitCode::from(2)
+        }
+    }
+}

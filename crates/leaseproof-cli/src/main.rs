@@ -15,7 +15,7 @@ fn main() -> ExitCode {
     let mut words = std::env::args_os().skip(1);
     match words.next().as_deref().and_then(std::ffi::OsStr::to_str) {
         Some("__warden") => leaseproof_fault::warden::main(words),
-        Some("__stub") => leaseproof_fault::stub::main(words),
+        Some("__stub") => leaseproof_fault::launch::stub_main(words),
         Some("__witness") => leaseproof_witness::main(),
         _ => verbs::dispatch(args::parse()),
     }

@@ -1,6 +1,6 @@
 //! A whole run: prepare, all scenarios side by side, judge, write the bundle.
 
-use crate::bundle::{Folder, Log, read_bundle};
+use crate::bundle::read_bundle;
 use crate::plan::Plan;
 use crate::prepare::{self, Ready};
 use crate::progress::{Progress, Watcher};
@@ -103,8 +103,9 @@ pub fn run(settings: RunSettings) -> Result<RunReport, RunError> {
             verdict.incomplete.get_or_insert(format!("{name} can't be written: {error}"));
         }
     }
+    let folder = folder.path().to_owned();
     ready.close(settings.keep);
-    Ok(RunReport { verdict, histories: ran.histories, folder: folder.path().to_owned() })
+    Ok(RunReport { verdict, histories: ran.histories, folder })
 }
 
 /// Judges a kept bundle again.

@@ -7,4 +7,4 @@ mod slot;
 
 pub use command::Placeholders;
 pub use lines::{LinePatterns, parse_line};
-pub use slot::{OwnerSeat, SeatError};
+pub use slot::{OwnerSeat, Seating};

@@ -83,6 +83,9 @@ impl Stage<'_> {
         let until = boot_now().plus(self.budget().heartbeat * 2 + self.budget().renew_timeout + self.buffer());
         let name = target.clone();
         let ended = self.wait(until, Some(until), |scene| scene.known(&name).ended)?;
+        if self.clock_step_ns != 0 && !ended {
+            self.wall_reads(target)?;
+        }
         // One that ended may have a child that writes on.
         if ended { self.watch_heartbeats(1) } else { Ok(()) }
     }
@@ -95,6 +98,7 @@ impl Stage<'_> {
 
     /// Ends a cycle.
     pub fn end(&mut self) -> Step<Cycle> {
+        self.unstep_clock();
         self.look();
         self.note(What::CycleEnded);
         let redraw = self.scene.rig_late || self.scene.writer_frozen;

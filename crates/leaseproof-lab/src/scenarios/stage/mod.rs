@@ -14,7 +14,7 @@ mod opening;
 mod setting;
 mod until;
 
-pub use fault::{Cut, HeldWrite, Part, Pause, WireFault};
+pub use fault::{Part, WireFault};
 
 use super::catalogue::Spec;
 use super::draw::Draw;
@@ -25,6 +25,7 @@ use crate::owner::OwnerSeat;
 use crate::prepare::Ready;
 use crate::progress::Progress;
 use crate::run::RunSettings;
+use leaseproof_fault::clock_step::Stepped;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Source, What};
@@ -74,6 +75,7 @@ pub struct Stage<'a> {
     draw: Draw,
     url: StoreUrl,
     key: String,
+    plain_key: String,
     dir: PathBuf,
     witness: Arc<Witness>,
     sampler: Option<Sampler>,
@@ -85,9 +87,8 @@ pub struct Stage<'a> {
     cycle_began: BootNanos,
     wanted: u32,
     began: BootNanos,
-    next_fault: u64,
     clock_step_ns: i64,
-    stepped_ns: i64,
+    stepped: Option<Stepped>,
     /// Whose grant the running cycle is about.
     old_holder: Option<HolderId>,
 }
@@ -187,6 +188,7 @@ impl Stage<'_> {
     #[must_use]
     pub fn strike(&mut self, complete: bool) -> History {
         let grace = if complete { self.budget().heartbeat.max(Duration::from_millis(500)) } else { Duration::ZERO };
+        self.unstep_clock();
         for seat in &mut self.seats {
             seat.end(grace);
         }

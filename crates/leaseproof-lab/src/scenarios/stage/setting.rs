@@ -1,0 +1,219 @@
+//! The stage is set: key, store, witness, observer; and owners are seated.
+
+use super::{Halt, Stage, Step};
+use crate::bundle::Recorder;
+use crate::observe::{Sampler, SamplerSettings};
+use crate::owner::{Placeholders, Seating};
+use crate::prepare::Ready;
+use crate::run::RunSettings;
+use crate::scenarios::catalogue::{Need, spec};
+use crate::scenarios::draw::Draw;
+use crate::scenarios::scene::Scene;
+use leaseproof_fault::FaultSink;
+use leaseproof_fault::relay::{Relay, WireSink};
+use leaseproof_fault::shim::ShimFile;
+use leaseproof_model::event::{Source, What};
+use leaseproof_model::name::OwnerName;
+use leaseproof_model::scenario::{Ask, ScenarioId};
+use leaseproof_proc::clock::boot_now;
+use leaseproof_store::StoreUrl;
+use leaseproof_witness::{Place, Seen, Setup, Witness};
+use std::net::{SocketAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long one reading of the store may take.
+const READING: Duration = Duration::from_millis(250);
+/// How long an administrator's or the lab's own call may take.
+const CALL: Duration = Duration::from_secs(2);
+
+impl<'a> Stage<'a> {
+    /// Sets the stage of one scenario.
+    ///
+    /// # Errors
+    /// Why this host or this store can't offer it.
+    pub fn set(id: ScenarioId, twin: bool, settings: &'a RunSettings, ready: &'a Ready) -> Result<Self, String> {
+        let spec = spec(id);
+        let began = boot_now();
+        for need in spec.needs {
+            match need {
+                Need::Tcp if ready.url.host_port().is_none() => {
+                    return Err(format!("{} is a file: there is no network between owner and store", ready.facts.kind));
+                }
+                Need::Shim => leaseproof_fault::shim::availability()?,
+                _ => {}
+            }
+        }
+        let name = if twin { format!("{id}-twin") } else { id.to_string() };
+        let dir = ready.folder.room(&format!("stage/{name}")).map_err(|error| error.to_string())?;
+        let url = own_store(&ready.url, &ready.run, &name);
+        let plan = &settings.plan;
+        let plain_key = format!("{}/{}/{name}", plan.store.key, ready.run);
+        let key = plan.store.owner_key.replace("{key}", &plain_key);
+        let recorder = Recorder::start(&ready.log);
+        let ask = Ask {
+            scenario: id,
+            store: ready.facts.clone(),
+            budget: ready.budget,
+            key: key.clone(),
+            cycles: plan.cycles,
+            premises: spec.premises.to_vec(),
+            availability: spec.availability,
+            witness: spec.witness,
+            require_token: plan.require_token,
+            store_shows_token: plan.store.owner_key == "{key}",
+            twin,
+        };
+        recorder.ask(&ask);
+        let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
+        admin.prepare().map_err(|error| error.to_string())?;
+        let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
+        let observer = leaseproof_store::open_observer(&url, READING).map_err(|error| error.to_string())?;
+        let rate = SamplerSettings {
+            calm: Duration::from_millis(25),
+            quick: Duration::from_millis(3),
+            gap: (ready.budget.heartbeat / 4).max(Duration::from_millis(100)),
+        };
+        let sampler = Sampler::start(observer, key.clone(), recorder.clone(), rate).map_err(|error| error.to_string())?;
+        let sink = recorder.clone();
+        let place = if id == ScenarioId::StaleToken { Place::Process { program: settings.exe.clone() } } else { Place::Thread };
+        let witness = Witness::start(
+            Setup { dir: dir.clone(), mode: spec.witness, flaw: None, place },
+            Arc::new(move |seen: Seen| {
+                sink.record(Source::Witness, seen.owner.as_ref(), seen.at, seen.what);
+            }),
+        )
+        .map_err(|error| error.to_string())?;
+        Ok(Self {
+            settings,
+            ready,
+            spec,
+            ask,
+            recorder,
+            scene: Scene::default(),
+            draw: Draw::new(ready.seed, id.as_str()),
+            url,
+            key,
+            plain_key,
+            dir,
+            witness: Arc::new(witness),
+            sampler: Some(sampler),
+            admin,
+            lease,
+            lab_grant: None,
+            seats: Vec::new(),
+            cycle: 0,
+            cycle_began: began,
+            wanted: plan.cycles,
+            began,
+            clock_step_ns: 0,
+            stepped: None,
+            old_holder: None,
+        })
+    }
+
+    /// Seats an owner: a process of its own name, witness URL and relay.
+    pub(super) fn start_seat(&mut self, index: usize, restart: bool) -> Step {
+        let name = self.seats[index].next_name();
+        let fail = |why: String| Halt::Abandoned(why);
+        let resource = self.witness.url_for(&name).map_err(|error| fail(error.to_string()))?;
+        let relay = self.relay(&name)?;
+        let url = match &relay {
+            Some(relay) => self.url.with_host_port("127.0.0.1", relay.addr().port()),
+            None => self.url.clone(),
+        };
+        let budget = self.ask.budget;
+        let (store_host, store_port) =
+            url.host_port().map_or_else(Default::default, |(host, port)| (host.to_owned(), port.to_string()));
+        let filled = Placeholders {
+            store: url.with_secrets(),
+            store_host,
+            store_port,
+            key: self.plain_key.clone(),
+            ttl_ms: budget.ttl.as_millis(),
+            heartbeat_ms: budget.heartbeat.as_millis(),
+            renew_timeout_ms: budget.renew_timeout.as_millis(),
+            owner: name.to_string(),
+            resource,
+        };
+        let shim = match self.spec.needs.contains(&Need::Shim) {
+            true => {
+                let shim = ShimFile::create(&self.dir).map_err(|error| fail(error.to_string()))?;
+                Some(Arc::new(shim))
+            }
+            false => None,
+        };
+        let seating = Seating {
+            name: name.clone(),
+            command: filled.fill(&self.settings.plan.owner.command),
+            environment: filled.environment(),
+            plan: &self.settings.plan.owner,
+            warden: &self.ready.warden,
+            recorder: self.recorder.clone(),
+            relay,
+            shim,
+            cgroup: self.freezer_wanted(),
+            output: self.ready.folder.room("owners").ok().map(|dir| dir.join(format!("{}-{name}", self.stage_name()))),
+            secrets: password(&self.url).into_iter().collect(),
+            restart,
+        };
+        self.seats[index].take(seating).map_err(fail)
+    }
+
+    fn stage_name(&self) -> String {
+        self.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    }
+
+    fn relay(&self, name: &OwnerName) -> Step<Option<Relay>> {
+        let Some((host, port)) = self.url.host_port() else { return Ok(None) };
+        let upstream = resolve(host, port).map_err(Halt::Abandoned)?;
+        let (recorder, owner) = (self.recorder.clone(), name.clone());
+        let sink = WireSink::new(move |at, wire| {
+            recorder.record(Source::Relay, Some(&owner), at, What::Wire(wire));
+        });
+        Relay::start(self.ready.runtime.handle(), upstream, sink)
+            .map(Some)
+            .map_err(|error| Halt::Abandoned(format!("no relay can be put before the store: {error}")))
+    }
+
+    /// Where the phases of faults go.
+    pub(super) fn fault_sink(&self, owner: &OwnerName) -> FaultSink {
+        let (recorder, owner) = (self.recorder.clone(), owner.clone());
+        FaultSink::new(move |at, event| {
+            recorder.record(Source::Fault, Some(&owner), at, What::Fault(event));
+        })
+    }
+
+    /// Removes what this scenario made in the store, and nothing else.
+    pub(super) fn sweep(&mut self) {
+        let mut keys = vec![self.key.clone()];
+        keys.extend(self.settings.plan.store.also_deletes.iter().map(|key| key.replace("{key}", &self.plain_key)));
+        let _ = self.admin.clean(&keys);
+        if let Some(path) = self.url.path() {
+            for end in ["", "-wal", "-shm", "-journal"] {
+                let mut file = path.as_os_str().to_owned();
+                file.push(end);
+                let _ = std::fs::remove_file(file);
+            }
+        }
+    }
+}
+
+/// On SQLite each scenario has a file of its own: a writer frozen inside a transaction blocks the
+/// whole file, and must not block its neighbours.
+fn own_store(url: &StoreUrl, run: &str, name: &str) -> StoreUrl {
+    let Some(path) = url.path() else { return url.clone() };
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    StoreUrl::Sqlite(path.with_file_name(format!("{stem}.{run}.{name}.db")))
+}
+
+fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
+    let mut found = (host, port).to_socket_addrs().map_err(|error| format!("{host}: {error}"))?;
+    found.next().ok_or_else(|| format!("{host} has no address"))
+}
+
+/// The password in the URL, so that it can be kept out of what is written.
+fn password(url: &StoreUrl) -> Option<String> {
+    let url = url::Url::parse(&url.with_secrets()).ok()?;
+    url.password().filter(|password| !password.is_empty()).map(str::to_owned)
+}
