@@ -147,6 +147,10 @@ fn files_bad() {
         .expect("plain SQL");
     let error = open_observer(&url(&other), PATIENT).err().expect("another table");
     assert!(error.to_string().contains("no such column"), "{error}");
+    let empty = folder.path().join("empty.db");
+    std::fs::write(&empty, "").expect("a file");
+    let error = open_observer(&url(&empty), PATIENT).err().expect("no table");
+    assert!(error.to_string().contains("no table of leases"), "{error}");
     let inside = text.join("locks.db");
     let done = open_lease(&url(&inside), PATIENT)
         .expect("lazy")

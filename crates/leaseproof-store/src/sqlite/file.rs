@@ -83,6 +83,11 @@ pub(crate) fn named(path: &Path, error: rusqlite::Error) -> StoreError {
                 why: error.to_string(),
             }
         }
+        // SQLite has no code of its own for this.
+        _ if error.to_string().contains("no such table") => StoreError::Refused {
+            url: shown(path),
+            why: "the file has no table of leases: an owner makes it, or leaseproof verify".to_owned(),
+        },
         _ => StoreError::Unexpected(format!("{} says: {error}", shown(path))),
     }
 }
