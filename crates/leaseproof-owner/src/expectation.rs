@@ -1,18 +1,334 @@
-//! What must show each flaw.
+//! What must show each flaw: the scenario that demands it, and the codes.
+//!
+//! Codes are said in three lists. *Required* and *allowed* are written down; *forbidden* is every
+//! other code that moves a verdict, so that none is forgotten. Causes, mechanisms and notices beside
+//! the required ones are never forbidden: they explain, and accuse nobody.
 
+use crate::flaw::Flaw;
+use leaseproof_model::rule::{self, Class};
 use leaseproof_model::scenario::ScenarioId;
 
-/// What a scenario must show of a flaw.
+/// What a scenario shows of a flaw.
 #[derive(Copy, Clone, Debug)]
 pub struct Expectation {
     /// The scenario.
     pub scenario: ScenarioId,
     /// The store's kind; `None`: each.
     pub store_kind: Option<&'static str>,
-    /// Codes that must be found.
+    /// Codes that must be found; none where the flaw can't be shown here.
     pub required: &'static [&'static str],
-    /// Codes that may be found beside them.
+    /// Codes that may be found beside them, since the same broken run shows them too.
     pub allowed: &'static [&'static str],
+    /// What is seen, or why it can't be.
+    pub evidence: &'static str,
+}
+
+impl Expectation {
+    /// Whether the flaw can be shown here at all.
+    #[must_use]
+    pub fn is_expressible(&self) -> bool {
+        !self.required.is_empty()
+    }
+
+    /// Whether it is about this kind of store.
+    #[must_use]
+    pub fn is_for(&self, store_kind: &str) -> bool {
+        self.store_kind.is_none_or(|kind| kind == store_kind)
+    }
+
     /// Codes that must not be found.
-    pub forbidden: &'static [&'static str],
+    #[must_use]
+    pub fn forbidden(&self) -> Vec<&'static str> {
+        rule::ALL
+            .iter()
+            .filter(|rule| matches!(rule.class, Class::Breach | Class::Availability))
+            .map(|rule| rule.code)
+            .filter(|code| !self.required.contains(code) && !self.allowed.contains(code))
+            .collect()
+    }
+}
+
+const fn each(
+    scenario: ScenarioId,
+    required: &'static [&'static str],
+    allowed: &'static [&'static str],
+    evidence: &'static str,
+) -> Expectation {
+    Expectation {
+        scenario,
+        store_kind: None,
+        required,
+        allowed,
+        evidence,
+    }
+}
+
+const fn on(kind: &'static str, expectation: Expectation) -> Expectation {
+    Expectation {
+        store_kind: Some(kind),
+        ..expectation
+    }
+}
+
+impl Flaw {
+    /// The scenarios that demand this flaw, and what each must show.
+    #[must_use]
+    pub fn expectations(self) -> &'static [Expectation] {
+        use ScenarioId as S;
+        match self {
+            Self::SwallowFailure => {
+                const {
+                    &[
+                        each(
+                            S::PauseOverTtl,
+                            &["LP006"],
+                            &["LP001", "LP002", "LP004"],
+                            "it says `renew_failed`, definite, and writes on with the old token beside its successor",
+                        ),
+                        each(
+                            S::KeyStolen,
+                            &["LP006"],
+                            &["LP001", "LP002", "LP004"],
+                            "it says `renew_failed`, definite, and writes on while the lab holds",
+                        ),
+                    ]
+                }
+            }
+            Self::SilentRetain => {
+                const {
+                    &[each(
+                        S::PauseOverTtl,
+                        &["LP004"],
+                        &["LP001", "LP002"],
+                        "writes go on after the thaw with the old token, and nothing is said",
+                    )]
+                }
+            }
+            Self::NoDeadline => {
+                const {
+                    &[
+                        on(
+                            "redis",
+                            each(
+                                S::Blackhole,
+                                &["LP004"],
+                                &["LP001", "LP002", "LP006"],
+                                "writes go on past the TTL while no request is answered",
+                            ),
+                        ),
+                        on(
+                            "sqlite",
+                            each(
+                                S::Blackhole,
+                                &[],
+                                &[],
+                                "not expressible here: there is no network between an owner and the embedded store",
+                            ),
+                        ),
+                        on(
+                            "sqlite",
+                            each(
+                                S::ParentOnly,
+                                &["LP004"],
+                                &["LP001", "LP002"],
+                                "the worker writes on past the TTL while the holder is stopped",
+                            ),
+                        ),
+                    ]
+                }
+            }
+            Self::LateNotice => {
+                const {
+                    &[each(
+                        S::PauseOverTtl,
+                        &["LP004"],
+                        &["LP001", "LP002", "LP006"],
+                        "writes go on after the thaw until 2 x TTL after the last renewal; then it says `lost`",
+                    )]
+                }
+            }
+            Self::BlindRenew => {
+                const {
+                    &[each(
+                        S::RenewAfterLoss,
+                        &["LP010"],
+                        &["LP001", "LP002", "LP004", "LP005"],
+                        "the lab never renews, and the expiry of its grant moves when the owner renews after the thaw",
+                    )]
+                }
+            }
+            Self::Revive => {
+                const {
+                    &[each(
+                        S::PauseAndGone,
+                        &["LP010"],
+                        &["LP002", "LP003", "LP004", "LP005"],
+                        "the grant that had ended is in the store again, under its old token, without an `acquired`",
+                    )]
+                }
+            }
+            Self::BlindRelease => {
+                const {
+                    &[each(
+                        S::ReleaseAfterLoss,
+                        &["LP011"],
+                        &[],
+                        "the lab's grant is gone before its expiry, when the owner had lost its own",
+                    )]
+                }
+            }
+            Self::NoTtl => {
+                const {
+                    &[each(
+                        S::CleanRelease,
+                        &["LP012"],
+                        &[],
+                        "a reading shows the lease held and without an expiry (Redis: -1; SQLite: NULL)",
+                    )]
+                }
+            }
+            Self::TwoStepAcquire => {
+                const {
+                    &[
+                        each(
+                            S::CleanRelease,
+                            &["LP012"],
+                            &[],
+                            "readings in the 100 ms after the acquire show the lease without an expiry",
+                        ),
+                        each(S::PauseOverTtl, &["LP012"], &[], "the same, at each takeover"),
+                    ]
+                }
+            }
+            Self::WallClock => {
+                const {
+                    &[each(
+                        S::ClockBack,
+                        &["LP009"],
+                        &["LP001", "LP002", "LP004", "LP016"],
+                        "writes go on after the thaw in the stepped cycles, and not in their unstepped twins",
+                    )]
+                }
+            }
+            Self::ZombieRenewer => {
+                const {
+                    &[each(
+                        S::CleanRelease,
+                        &["LP014"],
+                        &["LP001", "LP004", "LP005"],
+                        "`renewed` is said after `released`",
+                    )]
+                }
+            }
+            Self::FalseLoss => {
+                const {
+                    &[each(
+                        S::PauseWithinMargin,
+                        &["LP016"],
+                        &[],
+                        "it says `lost` after the thaw without having asked, and readings show it still granted",
+                    )]
+                }
+            }
+            Self::NoToken => {
+                const {
+                    &[each(
+                        S::PauseOverTtl,
+                        &["LP024"],
+                        &[],
+                        "no write carries a token (a notice; a breach with `require_token`)",
+                    )]
+                }
+            }
+            Self::TokenReused => {
+                const {
+                    &[each(
+                        S::PauseOverTtl,
+                        &["LP003"],
+                        &["LP002"],
+                        "the successor's grant has the same token as the one before",
+                    )]
+                }
+            }
+            Self::ClaimsUnrenewed => {
+                const {
+                    &[each(
+                        S::PauseOverTtl,
+                        &["LP005"],
+                        &["LP001", "LP002", "LP004"],
+                        "`renewed` is said, and between the line before and this one no extension was applied",
+                    )]
+                }
+            }
+            Self::GhostGrant => {
+                const {
+                    &[each(
+                        S::PauseWaiting,
+                        &["LP021"],
+                        &["LP001", "LP002", "LP004"],
+                        "after the thaw it says `acquired` and writes while readings show another unchanged holder, \
+                         with a token that the counter has not reached",
+                    )]
+                }
+            }
+            Self::OrphanWorker => {
+                const {
+                    &[each(
+                        S::ParentOnly,
+                        &["LP001"],
+                        &["LP002", "LP004"],
+                        "the worker writes on while its parent is stopped and the successor holds",
+                    )]
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_flaw_is_demanded_on_each_store_by_codes_that_exist() {
+        for flaw in Flaw::ALL {
+            for kind in ["sqlite", "redis"] {
+                let mut shown = flaw.expectations().iter().filter(|it| it.is_for(kind));
+                assert!(shown.any(Expectation::is_expressible), "{flaw} on {kind}");
+            }
+            for expectation in flaw.expectations() {
+                for code in expectation.required.iter().chain(expectation.allowed) {
+                    assert!(rule::find(code).is_some(), "{code}");
+                    assert!(!expectation.forbidden().contains(code), "{code}");
+                }
+            }
+        }
+    }
+
+    /// The page for people is held to the data.
+    #[test]
+    fn the_page_has_every_row() {
+        let page = include_str!("../../../docs/flaws.md");
+        for flaw in Flaw::ALL {
+            assert!(page.contains(flaw.describe()), "{flaw} is not described");
+            for it in flaw.expectations() {
+                let codes = |codes: &[&str]| {
+                    if codes.is_empty() {
+                        "–".to_owned()
+                    } else {
+                        codes.join(" ")
+                    }
+                };
+                let row = format!(
+                    "| `{flaw}` | `{}` | {} | {} | {} | {} |",
+                    it.scenario,
+                    it.store_kind.unwrap_or("each"),
+                    codes(it.required),
+                    codes(it.allowed),
+                    it.evidence
+                );
+                assert!(page.contains(&row), "docs/flaws.md lacks this row:\n{row}");
+            }
+        }
+    }
 }

@@ -5,13 +5,13 @@ use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::name::Token;
 use leaseproof_proc::clock::boot_now;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::io::Write;
 
-/// One line in the making.
+/// One line in the making; its fields keep their order.
 #[must_use = "it is said by `out`"]
 #[derive(Debug)]
-pub struct Say(Map<String, Value>);
+pub struct Say(String);
 
 impl Say {
     /// This event, now.
@@ -21,17 +21,17 @@ impl Say {
 
     /// This event, at a moment that was read before.
     pub fn at(event: OwnerEvent, boot: BootNanos) -> Self {
-        let mut line = Map::new();
-        line.insert("lease".to_owned(), json!(event));
-        line.insert("boot_ns".to_owned(), json!(boot.0));
-        line.insert("wall_ns".to_owned(), json!(wall_now_ns()));
-        Self(line)
+        Self(String::new())
+            .with("lease", Some(json!(event)))
+            .with("boot_ns", Some(boot.0))
+            .with("wall_ns", Some(wall_now_ns()))
     }
 
     /// One more field, if it has a value.
     pub fn with(mut self, name: &str, value: Option<impl Into<Value>>) -> Self {
         if let Some(value) = value {
-            self.0.insert(name.to_owned(), value.into());
+            self.0.push(if self.0.is_empty() { '{' } else { ',' });
+            self.0.push_str(&format!("{}:{}", json!(name), value.into()));
         }
         self
     }
@@ -53,11 +53,29 @@ impl Say {
 
     /// Says it.
     pub fn out(self) {
-        let mut line = Value::Object(self.0).to_string();
-        line.push('\n');
+        let line = format!("{}}}\n", self.0);
         // A reader that went away is no reason to stop: the lease is held all the same.
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(line.as_bytes());
         let _ = stdout.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_json_with_the_event_first() {
+        let said = Say::at(OwnerEvent::RenewFailed, BootNanos(7))
+            .token(Some(Token(41)))
+            .until(Deadline::Forever)
+            .reason("it said \"no\"");
+        let line = format!("{}}}", said.0);
+        assert!(line.starts_with(r#"{"lease":"renew_failed","boot_ns":7,"#), "{line}");
+        let value: Value = serde_json::from_str(&line).expect("it is JSON");
+        assert_eq!(value["token"], 41);
+        assert_eq!(value["reason"], "it said \"no\"");
+        assert_eq!(value.get("valid_until_boot_ns"), None);
     }
 }
