@@ -66,6 +66,7 @@ class SqliteStore:
         try:
             if self.db is None:
                 self.db = sqlite3.connect(self.path, timeout=TIMEOUT / 1e9, isolation_level=None)
+                self.db.execute("PRAGMA synchronous = NORMAL")
             self.db.execute("BEGIN IMMEDIATE")
             row = self.db.execute(
                 "SELECT holder, incarnation, token, expires_boot_ns, boot_id FROM lease WHERE key = ?", (KEY,)
