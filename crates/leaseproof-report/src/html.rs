@@ -1,8 +1,9 @@
 //! The report: one self-contained file with the picture, readable by night, on a phone, without a
 //! network and without scripts.
 //!
-//! In run order: [`grants`] and [`accused`] read the record, [`lanes`] lays it out as [`lane`]s,
-//! [`scale`] and [`draw`] make the picture, [`table`] the rows, [`page`] joins all for the template.
+//! In run order: `grants` and `accused` read the record, `lanes` (with `owner` and `faults`) lays it
+//! out, `scale`, `draw` and `marks` make the picture, `table` the rows; `record` joins these for one
+//! record and `page` all for the template.
 
 use leaseproof_model::history::History;
 use leaseproof_model::verdict::RunVerdict;
@@ -11,10 +12,14 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 
 mod accused;
 mod draw;
+mod faults;
 mod grants;
 mod lane;
 mod lanes;
+mod marks;
+mod owner;
 mod page;
+mod record;
 mod scale;
 mod table;
 

@@ -179,7 +179,7 @@ fn one_scenario(paper: &mut Paper, scenario: &ScenarioVerdict, records: &[Record
         open().for_each(|it| one_premise(paper, it));
     }
     for finding in &scenario.findings {
-        one_finding(paper, finding, records);
+        one_finding(paper, scenario, finding, records);
     }
     if scenario.verdict != Verdict::CannotTell {
         open().for_each(|it| one_premise(paper, it));
@@ -187,11 +187,13 @@ fn one_scenario(paper: &mut Paper, scenario: &ScenarioVerdict, records: &[Record
     measures(paper, scenario);
 }
 
-fn one_finding(paper: &mut Paper, finding: &Finding, records: &[Record<'_>]) {
-    let paint = match (finding.class, finding.certainty) {
-        (Class::Breach | Class::Availability, Truth::Yes) => Paint::Bad,
-        (Class::Notice, _) => Paint::Dim,
-        _ => Paint::Warn,
+fn one_finding(paper: &mut Paper, scenario: &ScenarioVerdict, finding: &Finding, records: &[Record<'_>]) {
+    let paint = if words::weighs(scenario, finding) {
+        Paint::Bad
+    } else if finding.class == Class::Notice {
+        Paint::Dim
+    } else {
+        Paint::Warn
     };
     let head = format!("{} {}", finding.rule, visible(&finding.name));
     let mut about = format!("  {}, {}", words::class(finding.class), words::subject(finding.subject));

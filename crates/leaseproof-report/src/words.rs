@@ -1,10 +1,10 @@
 //! The words that every format uses for the model's enums, so that they never differ between formats.
 
 use leaseproof_model::event::{FaultKind, FaultPhase, OwnerEvent, Source, WireSeen};
-use leaseproof_model::finding::Subject;
+use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::Class;
 use leaseproof_model::truth::Truth;
-use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict};
+use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict, Verdict};
 use std::time::Duration;
 
 pub(crate) fn truth(truth: Truth) -> &'static str {
@@ -160,6 +160,18 @@ pub(crate) fn held(run: &RunVerdict) -> String {
     } else {
         format!("held in {held} of {} of {scenarios}", count(all, "cycle"))
     }
+}
+
+/// Whether a finding moved its scenario's verdict: a proven breach; one of availability only where
+/// availability was asked about and no breach had moved it already.
+pub(crate) fn weighs(scenario: &ScenarioVerdict, finding: &Finding) -> bool {
+    scenario.verdict == Verdict::Violated
+        && finding.certainty == Truth::Yes
+        && match finding.class {
+            Class::Breach => true,
+            Class::Availability => scenario.safety != Verdict::Violated,
+            Class::Mechanism | Class::Cause | Class::Notice => false,
+        }
 }
 
 /// The self-check of the rig says nothing of the user's lock, so it is outside "n of m".

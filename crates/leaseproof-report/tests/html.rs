@@ -4,7 +4,9 @@ mod sample;
 
 use leaseproof_model::event::{EventId, Source};
 use leaseproof_model::history::History;
+use leaseproof_model::rule::Class;
 use leaseproof_model::scenario::ScenarioId;
+use leaseproof_model::verdict::Verdict;
 use leaseproof_report::html;
 use std::collections::BTreeSet;
 
@@ -55,6 +57,20 @@ fn the_first_violation_is_told_and_marked_ok() {
     assert!(page.contains("b1 wrote with token 42"));
     assert!(page.contains("The store had the lease granted to a1, token 43,"));
     assert!(page.contains("class=\"flagline\""));
+}
+
+#[test]
+fn a_finding_that_did_not_move_the_verdict_accuses_nobody_ok() {
+    let mut sample = sample::sample();
+    let mut false_loss = sample.run.scenarios[0].findings[0].clone();
+    false_loss.class = Class::Availability;
+    sample.run.scenarios[0].findings = vec![false_loss];
+    sample.run.scenarios[0].verdict = Verdict::Proven;
+    sample.run.scenarios[0].safety = Verdict::Proven;
+    sample.run.verdict = Verdict::CannotTell;
+    let page = html::render(&sample.run, &sample.histories());
+    assert!(!page.contains("First violation"));
+    assert!(!page.contains("class=\"flagline\""));
 }
 
 #[test]

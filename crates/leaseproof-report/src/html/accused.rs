@@ -2,10 +2,9 @@
 
 use crate::html::grants::Grant;
 use crate::moments::Record;
+use crate::words;
 use leaseproof_model::event::{Event, EventId, What};
 use leaseproof_model::finding::Finding;
-use leaseproof_model::rule::Class;
-use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::ScenarioVerdict;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +15,7 @@ pub(crate) struct Accused {
     pub(crate) by_findings: BTreeSet<EventId>,
     /// Events that a finding or a premise names.
     pub(crate) named: BTreeSet<EventId>,
-    /// Acts that a proven breach accuses, with the rules that do.
+    /// Acts that a finding which moved the verdict accuses, with the rules that do.
     pub(crate) acts: BTreeMap<EventId, Vec<String>>,
     /// The first of them, or the first thing that a breach names where no act is accused.
     pub(crate) first: Option<EventId>,
@@ -32,17 +31,12 @@ impl Accused {
         it.named.extend(&it.by_findings);
         it.named
             .extend(scenario.premises.iter().flat_map(|premise| &premise.evidence));
-        let mut first: Option<(u8, &Event, &Finding)> = None;
+        let mut first: Option<(&Event, &Finding)> = None;
         for finding in scenario
             .findings
             .iter()
-            .filter(|finding| finding.certainty == Truth::Yes)
+            .filter(|finding| words::weighs(scenario, finding))
         {
-            let weight = match finding.class {
-                Class::Breach => 0,
-                Class::Availability => 1,
-                Class::Mechanism | Class::Cause | Class::Notice => continue,
-            };
             let acts = accused_acts(finding, record, grants);
             for act in &acts {
                 it.acts.entry(act.id).or_default().push(finding.rule.clone());
@@ -51,14 +45,13 @@ impl Accused {
                 .first()
                 .copied()
                 .or_else(|| finding.evidence.iter().rev().find_map(|id| record.event(*id)));
-            if let Some(event) = start {
-                let earlier = first.is_none_or(|(w, other, _)| (weight, event.at.latest) < (w, other.at.latest));
-                if earlier {
-                    first = Some((weight, event, finding));
-                }
+            if let Some(event) = start
+                && first.is_none_or(|(other, _)| event.at.latest < other.at.latest)
+            {
+                first = Some((event, finding));
             }
         }
-        if let Some((_, event, finding)) = first {
+        if let Some((event, finding)) = first {
             it.first = Some(event.id);
             it.story.clone_from(&finding.evidence);
         }

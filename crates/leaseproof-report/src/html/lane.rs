@@ -1,7 +1,9 @@
 //! A lane: one row of the picture, before anything is drawn.
 
+use crate::html::accused::Accused;
+use crate::sentence;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::EventId;
+use leaseproof_model::event::{Event, EventId};
 use leaseproof_model::moment::Moment;
 
 /// One row.
@@ -87,4 +89,34 @@ pub(crate) struct Mark {
     pub(crate) named: bool,
     /// It is the act that a breach accuses.
     pub(crate) accused: bool,
+}
+
+impl Mark {
+    /// The mark of an event, with what the findings say about it.
+    pub(crate) fn new(
+        event: &Event,
+        kind: MarkKind,
+        y: f64,
+        colour: Option<usize>,
+        text: String,
+        accused: &Accused,
+    ) -> Self {
+        let named = accused.by_findings.contains(&event.id);
+        Self {
+            kind,
+            at: event.at,
+            y,
+            colour,
+            event: event.id,
+            text,
+            // Routine marks are drawn many in one, so none of them is told by itself.
+            title: if named || !kind.is_routine() {
+                sentence::of(event)
+            } else {
+                String::new()
+            },
+            named,
+            accused: accused.acts.contains_key(&event.id),
+        }
+    }
 }

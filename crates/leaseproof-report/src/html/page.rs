@@ -1,18 +1,12 @@
 //! What the template shows: the verdict first, the first violation, then each scenario.
 
 use crate::explain;
-use crate::html::accused::Accused;
-use crate::html::draw::{Chart, Subject, chart};
-use crate::html::grants::{Grant, grants};
-use crate::html::lanes::lanes;
-use crate::html::scale::Scale;
-use crate::html::table::{Row, table};
+use crate::html::record::{First, RecordView, Share, record_view};
 use crate::moments::{Record, records};
 use crate::sentence;
 use crate::visible::visible;
 use crate::words;
-use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{EventId, What};
+use leaseproof_model::event::EventId;
 use leaseproof_model::finding::Finding;
 use leaseproof_model::history::History;
 use leaseproof_model::rule::Class;
@@ -26,10 +20,6 @@ const JS: &str = include_str!("../../templates/report.js");
 /// The page's policy lets this one script run and no other, whatever a name holds. When the script
 /// changes: `openssl dgst -sha256 -binary report.js | base64` (the browser test notices).
 const JS_HASH: &str = "sha256-BEv5xLZIZj3YdWWyBJ2rqo4/3SlXHclDXY/d2BAdNMA=";
-/// Routine marks on the whole page; above this they are thinned, and the page says so.
-const MOST_MARKS: usize = 10_000;
-/// Bytes of rows on the whole page, beside those that findings and premises name.
-const ROOM_FOR_ROWS: usize = 2_000_000;
 
 #[derive(Serialize)]
 pub(crate) struct Page<'a> {
@@ -49,20 +39,6 @@ pub(crate) struct Page<'a> {
     css: &'static str,
     js: &'static str,
     script_hash: &'static str,
-}
-
-/// The first violation, as an engineer at night needs it.
-#[derive(Clone, Serialize)]
-struct First {
-    scenario: &'static str,
-    anchor: String,
-    cycle: u32,
-    when: String,
-    says: String,
-    store_says: Option<String>,
-    rules: Vec<String>,
-    #[serde(skip)]
-    order: (bool, BootNanos),
 }
 
 #[derive(Serialize)]
@@ -123,28 +99,6 @@ struct PremiseView {
     evidence: Vec<(String, Option<String>)>,
 }
 
-#[derive(Serialize)]
-struct RecordView {
-    anchor: String,
-    title: String,
-    key: String,
-    complete: bool,
-    first: Option<First>,
-    close_up: Option<Figure>,
-    whole: Figure,
-    uncovered: bool,
-    named: Vec<Row>,
-    rest: Vec<Row>,
-    cut: Option<String>,
-}
-
-#[derive(Serialize)]
-struct Figure {
-    id: String,
-    caption: String,
-    chart: Chart,
-}
-
 /// Builds the page.
 pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> {
     let of_scenario = records(run, histories);
@@ -179,23 +133,6 @@ pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> 
         css: CSS,
         js: JS,
         script_hash: JS_HASH,
-    }
-}
-
-/// What each record may use of the page.
-struct Share {
-    marks: usize,
-    bytes: usize,
-}
-
-impl Share {
-    fn new(records: usize) -> Self {
-        let records = records.max(1);
-        // Half of a record's marks go to its close-up, where it has one.
-        Self {
-            marks: (MOST_MARKS / records / 2).max(100),
-            bytes: ROOM_FOR_ROWS / records,
-        }
     }
 }
 
@@ -279,7 +216,7 @@ fn section(scenario: &ScenarioVerdict, records: &[&Record<'_>], number: usize, t
         FindingView {
             rule: visible(&it.rule).into_owned(),
             name: visible(&it.name).into_owned(),
-            tone: finding_tone(it),
+            tone: finding_tone(scenario, it),
             about: about(it),
             says: visible(&it.says).into_owned(),
             evidence: evidence.take(MOST).collect(),
@@ -327,11 +264,13 @@ fn section(scenario: &ScenarioVerdict, records: &[&Record<'_>], number: usize, t
     }
 }
 
-fn finding_tone(finding: &Finding) -> &'static str {
-    match (finding.class, finding.certainty) {
-        (Class::Breach | Class::Availability, Truth::Yes) => "bad",
-        (Class::Notice, _) => "plain",
-        _ => "open",
+fn finding_tone(scenario: &ScenarioVerdict, finding: &Finding) -> &'static str {
+    if words::weighs(scenario, finding) {
+        "bad"
+    } else if finding.class == Class::Notice {
+        "plain"
+    } else {
+        "open"
     }
 }
 
@@ -345,162 +284,6 @@ fn about(finding: &Finding) -> String {
     }
     if finding.certainty != Truth::Yes {
         text.push_str(", cannot tell");
-    }
-    text
-}
-
-fn record_view(scenario: &ScenarioVerdict, record: &Record<'_>, anchor: &str, at: usize, share: &Share) -> RecordView {
-    let grants = grants(&record.history.events);
-    let accused = Accused::new(scenario, record, &grants);
-    let lanes = lanes(record, &grants, &accused);
-    let rows = table(
-        record,
-        &accused.named,
-        &|id| accused.acts.contains_key(&id),
-        share.bytes,
-    );
-    let anchored = rows.anchored();
-    let first = first(scenario, record, anchor, &accused, &grants);
-    let flag = accused.first.and_then(|id| record.event(id)).map(|event| {
-        let rules = accused.acts.get(&event.id).cloned().unwrap_or_default();
-        (
-            event.at.latest,
-            format!("first violation {}", rules.join(" ")).trim_end().to_owned(),
-        )
-    });
-    let description = description(scenario, record, &first);
-    let seconds = |at: BootNanos| format!("{:.2} s", record.seconds(at));
-    let figure = |name: &str, scale: Scale, caption: String| {
-        let id = format!("{anchor}{name}");
-        let title = format!("{}, {name}", scenario.id);
-        let chart = chart(
-            &lanes,
-            &Subject {
-                scale,
-                zero: record.zero,
-                id: &id,
-                anchor,
-                title: &title,
-                description: &description,
-                flag: flag.clone(),
-                rows: &anchored,
-                most_marks: share.marks,
-            },
-        );
-        Figure { id, caption, chart }
-    };
-    let close_up = accused.first.and_then(|id| record.event(id)).map(|event| {
-        let (from, to) = window(record, event.at.earliest, &accused.story);
-        let caption = format!(
-            "Close-up of the first violation: {} to {} of {}. The whole run is below.",
-            seconds(from),
-            seconds(to),
-            seconds(record.end)
-        );
-        figure("close-up", Scale::window(from, to), caption)
-    });
-    let whole = Scale::whole(record.zero, record.end);
-    let caption = format!(
-        "The whole run: {}, {:.0} pixels a second throughout; nothing is cut out of the time.",
-        seconds(record.end),
-        whole.width / whole.seconds()
-    );
-    RecordView {
-        anchor: anchor.to_owned(),
-        title: if at == 0 {
-            String::new()
-        } else {
-            format!("record {} (repeated)", at + 1)
-        },
-        key: visible(&record.history.ask.key).into_owned(),
-        complete: record.history.complete,
-        uncovered: !record
-            .history
-            .events
-            .iter()
-            .any(|it| matches!(it.what, What::Coverage(_))),
-        close_up,
-        whole: figure("whole", whole, caption),
-        first,
-        named: rows.named,
-        rest: rows.rest,
-        cut: rows.cut,
-    }
-}
-
-/// From the first thing that the finding names to a little after the last, around the violation.
-fn window(record: &Record<'_>, violation: BootNanos, story: &[EventId]) -> (BootNanos, BootNanos) {
-    let moments = || story.iter().filter_map(|id| record.event(*id)).map(|it| it.at);
-    let early = violation.minus(Duration::from_millis(4500));
-    let late = violation.plus(Duration::from_millis(1500));
-    let from = moments()
-        .map(|it| it.earliest)
-        .min()
-        .unwrap_or(violation)
-        .clamp(early, violation);
-    let to = moments()
-        .map(|it| it.latest)
-        .max()
-        .unwrap_or(violation)
-        .clamp(violation, late);
-    let pad = (to.since(from) / 10).max(Duration::from_millis(250));
-    (
-        from.minus(pad).max(record.zero),
-        to.plus(pad).min(record.end).max(violation),
-    )
-}
-
-fn first(
-    scenario: &ScenarioVerdict,
-    record: &Record<'_>,
-    anchor: &str,
-    accused: &Accused,
-    grants: &[Grant],
-) -> Option<First> {
-    let event = record.event(accused.first?)?;
-    let owner = event.owner.as_ref().map(|it| it.as_str());
-    let is_act = accused.acts.contains_key(&event.id);
-    let holder = grants.iter().find(|it| it.surely_at(event.at));
-    let store_says = match holder {
-        _ if !is_act => None,
-        Some(grant) if grant.owner.as_deref() == owner => None,
-        Some(grant) => Some(format!(
-            "The store had the lease granted to {}{} since +{:.3} s.",
-            visible(grant.owner.as_deref().unwrap_or(grant.holder.as_str())),
-            grant.token.map(|it| format!(", token {it},")).unwrap_or_default(),
-            record.seconds(grant.from.latest)
-        )),
-        None => grants
-            .iter()
-            .rev()
-            .find(|it| it.owner.as_deref() == owner && it.until.latest < event.at.earliest)
-            .map(|it| format!("Its own grant had ended at +{:.3} s.", record.seconds(it.until.latest))),
-    };
-    let mut rules: Vec<String> = accused.acts.get(&event.id).cloned().unwrap_or_default();
-    rules.dedup();
-    Some(First {
-        scenario: scenario.id.as_str(),
-        anchor: format!("{anchor}close-up"),
-        cycle: event.cycle,
-        when: record.when(event),
-        says: sentence::accusing(event),
-        store_says,
-        rules,
-        order: (scenario.verdict != Verdict::Violated, event.at.earliest),
-    })
-}
-
-fn description(scenario: &ScenarioVerdict, record: &Record<'_>, first: &Option<First>) -> String {
-    let mut text = format!(
-        "Scenario {} on {}: {}. {} events in {:.1} s, one lane each for faults, store, owners, resource and coverage.",
-        scenario.id,
-        scenario.store,
-        scenario.verdict,
-        record.history.events.len(),
-        record.seconds(record.end)
-    );
-    if let Some(first) = first {
-        text.push_str(&format!(" First violation {}: {}.", first.when, first.says));
     }
     text
 }
