@@ -110,10 +110,11 @@ impl Wards {
         self.faults.values().flat_map(|ward| self.undo_ward(ward)).collect()
     }
 
-    /// Undoes all, ends the owners, removes the control groups. What failed stays in care.
+    /// Ends the owners, undoes all, removes the control groups. What failed stays in care.
+    ///
+    /// In this order: an owner that was let go on first could act once more, with nobody watching.
     pub(crate) fn end_all(&mut self) -> Vec<Healed> {
-        let mut healed = self.undo_all();
-        self.faults.clear();
+        let mut healed = Vec::new();
         let owners: Vec<ProcessId> = self.owners.keys().copied().collect();
         for root in owners {
             match self.family(root).kill(ENDING) {
@@ -128,6 +129,8 @@ impl Wards {
             Ok(killed) => healed.extend(killed.into_iter().map(Healed::Killed)),
             Err(error) => healed.push(Healed::Failed(format!("processes that left their tree: {error}"))),
         }
+        healed.extend(self.undo_all());
+        self.faults.clear();
         let cgroups: Vec<PathBuf> = self.cgroups.iter().cloned().collect();
         for path in cgroups {
             match clear_away(&path) {

@@ -1,0 +1,207 @@
+//! Nothing is left behind, whoever is killed and when.
+
+use crate::Case;
+use crate::cases::if_offered;
+use crate::rig::{Rig, eventually, stands};
+use crate::victim;
+use leaseproof_fault::journal::{self, Healed};
+use leaseproof_fault::torture_points::{self as points};
+use leaseproof_model::name::ProcessId;
+use leaseproof_proc::family::marked;
+use leaseproof_proc::{cgroup, identity};
+use rustix::process::{Pid, Signal, kill_process};
+use std::env;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+pub const ALL: &[Case] = &[
+    ("killed-at-each-point-sigstop-ok", || killed_at_each_point("sigstop")),
+    ("killed-at-each-point-cgroup-ok", || {
+        if_offered(|| killed_at_each_point("cgroup-v2"));
+    }),
+    ("hung-run-ok", hung_run_ok),
+    ("warden-killed-too-sigstop-ok", || warden_killed_too("sigstop")),
+    ("warden-killed-too-cgroup-ok", || {
+        if_offered(|| warden_killed_too("cgroup-v2"));
+    }),
+    ("live-run-is-left-alone-ok", live_run_is_left_alone),
+    ("journal-of-another-boot-ok", journal_of_another_boot),
+    ("journal-names-a-stranger-ok", journal_names_a_stranger),
+    ("warden-ends-with-its-run-ok", warden_ends_with_its_run),
+];
+
+struct Victim {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    warden: Option<(ProcessId, String)>,
+}
+
+impl Victim {
+    fn start(dir: &Path, method: &str, hold_ms: u64, die_at: Option<&str>) -> Self {
+        let mut command = Command::new("/proc/self/exe");
+        command
+            .args([victim::WORD, "run"])
+            .arg(dir)
+            .args([method, &hold_ms.to_string()])
+            .stdout(Stdio::piped());
+        if let Some(point) = die_at {
+            command.env(points::VARIABLE, point);
+        }
+        let mut child = command.spawn().expect("starts");
+        let mut lines = BufReader::new(child.stdout.take().expect("piped"));
+        let first = line(&mut lines);
+        let words: Vec<&str> = first.split(' ').collect();
+        let warden = (words.len() == 3).then(|| {
+            let id = identity::identify(words[1].parse().expect("a pid"));
+            (id, words[2].to_owned())
+        });
+        let warden = warden.map(|(id, mark)| {
+            // One that is gone already was done before we looked.
+            let gone = ProcessId { pid: 0, start_ticks: 0 };
+            (id.unwrap_or(gone), mark)
+        });
+        Self { child, lines, warden }
+    }
+
+    fn until(&mut self, wanted: &str) {
+        loop {
+            let next = line(&mut self.lines);
+            if next == wanted {
+                return;
+            }
+            assert!(!next.is_empty(), "it ended before {wanted:?}");
+        }
+    }
+
+    fn processes(&self) -> Vec<ProcessId> {
+        let (_, mark) = self.warden.as_ref().expect("the warden answered");
+        let since = ProcessId { pid: 0, start_ticks: 0 };
+        marked(mark, since).expect("readable")
+    }
+}
+
+fn line(lines: &mut BufReader<ChildStdout>) -> String {
+    let mut text = String::new();
+    lines.read_line(&mut text).expect("readable");
+    text.trim_end().to_owned()
+}
+
+fn signal(pid: u32, signal: Signal) {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw).expect("a pid");
+    kill_process(pid, signal).expect("ours");
+}
+
+fn no_cgroup_is_left(mark: &str) {
+    let Ok(home) = cgroup::home() else { return };
+    for entry in fs::read_dir(home).expect("readable") {
+        let name = entry.expect("readable").file_name().to_string_lossy().into_owned();
+        assert!(!name.contains(mark), "control group {name} is left");
+    }
+}
+
+fn killed_at_each_point(method: &str) {
+    for point in points::ALL {
+        let dir = tempfile::tempdir().expect("a folder");
+        let mut victim = Victim::start(dir.path(), method, 600_000, Some(point));
+        let status = victim.child.wait().expect("waits");
+        assert_eq!(
+            std::os::unix::process::ExitStatusExt::signal(&status),
+            Some(9),
+            "it did not pass {point}"
+        );
+        eventually("the warden has removed its journal and gone", || {
+            fs::read_dir(dir.path()).expect("readable").next().is_none()
+                && victim.warden.as_ref().is_none_or(|(id, _)| !identity::is_alive(*id))
+        });
+        if let Some((_, mark)) = &victim.warden {
+            assert_eq!(victim.processes(), [], "left after {point}");
+            no_cgroup_is_left(mark);
+        }
+    }
+}
+
+fn hung_run_ok() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut victim = Victim::start(dir.path(), "sigstop", 1_000, None);
+    victim.until("paused");
+    signal(victim.child.id(), Signal::STOP);
+    let owners = victim.processes();
+    assert!(owners.len() >= 2);
+    eventually("the deadline fires though the run hangs", || {
+        owners.iter().all(|id| !stands(id.pid))
+    });
+    assert!(owners.iter().any(|&id| identity::is_alive(id)), "it ends nobody");
+    signal(victim.child.id(), Signal::KILL);
+    victim.child.wait().expect("waits");
+    eventually("the owners are ended", || victim.processes().is_empty());
+}
+
+fn warden_killed_too(method: &str) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut victim = Victim::start(dir.path(), method, 500_000, None);
+    victim.until("paused");
+    let (warden, mark) = victim.warden.clone().expect("answered");
+    signal(victim.child.id(), Signal::STOP);
+    signal(warden.pid, Signal::KILL);
+    signal(victim.child.id(), Signal::KILL);
+    victim.child.wait().expect("waits");
+    let owners = victim.processes();
+    assert!(owners.len() >= 2, "nobody is there to end them");
+    let healed = journal::undo_all(dir.path()).expect("heals");
+    assert!(healed.iter().any(|one| matches!(one, Healed::Killed(_))), "{healed:?}");
+    assert!(owners.iter().all(|&id| !identity::is_alive(id)));
+    assert_eq!(victim.processes(), []);
+    no_cgroup_is_left(&mark);
+    assert_eq!(journal::undo_all(dir.path()).expect("heals"), [], "once is enough");
+    assert!(fs::read_dir(dir.path()).expect("readable").next().is_none());
+}
+
+fn live_run_is_left_alone() {
+    let rig = Rig::new();
+    let owner = rig.start(&["sleep", "1000"], false);
+    assert_eq!(journal::undo_all(rig.dir.path()).expect("heals"), []);
+    assert!(identity::is_alive(owner.process()));
+    assert!(rig.warden.is_alive());
+}
+
+fn journal_of_another_boot() {
+    let dir = tempfile::tempdir().expect("a folder");
+    write_journal(dir.path(), "another", identity::me().expect("known"));
+    assert_eq!(journal::undo_all(dir.path()).expect("heals"), []);
+    assert!(fs::read_dir(dir.path()).expect("readable").next().is_none());
+}
+
+fn journal_names_a_stranger() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut stranger = Command::new("sleep").arg("1000").spawn().expect("starts");
+    let mut id = identity::identify(stranger.id()).expect("alive");
+    // The pid was used again since.
+    id.start_ticks -= 1;
+    write_journal(dir.path(), &identity::boot_id().expect("known"), id);
+    assert_eq!(journal::undo_all(dir.path()).expect("heals"), []);
+    assert_eq!(stranger.try_wait().expect("waits"), None, "it was a stranger's pid");
+    stranger.kill().expect("ours");
+    stranger.wait().expect("waits");
+}
+
+fn write_journal(dir: &Path, boot: &str, owner: ProcessId) {
+    let gone = r#"{"pid":4194304,"start_ticks":1}"#;
+    let text = format!(
+        "{{\"schema\":\"leaseproof.journal/1\",\"boot_id\":\"{boot}\",\"run\":{gone},\"warden\":{gone},\"mark\":\"m\"}}\n\
+         {{\"owner\":{{\"root\":{{\"pid\":{},\"start_ticks\":{}}},\"cgroup\":null}}}}\n",
+        owner.pid, owner.start_ticks
+    );
+    fs::write(dir.join("warden-m.jsonl"), text).expect("writable");
+}
+
+fn warden_ends_with_its_run() {
+    let rig = Rig::new();
+    let (warden, journal) = (rig.warden.process(), rig.warden.journal().to_owned());
+    assert!(journal.exists());
+    assert!(env::current_exe().is_ok());
+    drop(rig);
+    assert!(!identity::is_alive(warden));
+    assert!(!journal.exists());
+}
