@@ -172,6 +172,40 @@ fn foreign_values_are_compared_and_not_disclosed() {
 }
 
 #[test]
+fn without_pexpiretime_the_expiry_comes_from_pttl() {
+    let server = server!(
+        "without_pexpiretime_the_expiry_comes_from_pttl",
+        &["--rename-command", "PEXPIRETIME", ""]
+    );
+    let mut observer = open_observer(&url(&server.url()), PATIENT).expect("it opens");
+    let mut owner = open_lease(&url(&server.url()), PATIENT).expect("lazy");
+    let done = owner.acquire(KEY, "a", LONG, PATIENT);
+    let grant = done.value.expect("granted");
+    for round in 0..50 {
+        let (_, reading) = observer.read(KEY).expect("a reading");
+        assert_eq!(reading.previous, None, "round {round}: the rounding is no change");
+        let expires = reading.held.and_then(|held| held.expires).expect("a TTL");
+        let slack = Duration::from_millis(3);
+        assert!(expires.latest.plus(slack) >= done.during.earliest.plus(LONG));
+        assert!(expires.earliest <= done.during.latest.plus(LONG + slack));
+    }
+    assert_eq!(owner.renew(&grant, 2 * LONG, PATIENT).outcome, Outcome::Applied);
+    assert!(observer.read(KEY).expect("a reading").1.previous.is_some());
+    server.cli(&["PERSIST", KEY]);
+    let held = observer.read(KEY).expect("a reading").1.held.expect("held");
+    assert_eq!(held.expires, None);
+    server.cli(&["DEL", KEY]);
+    assert!(observer.read(KEY).expect("a reading").1.held.is_none());
+}
+
+#[test]
+fn a_cluster_is_refused() {
+    let server = server!("a_cluster_is_refused", &["--cluster-enabled", "yes"]);
+    let error = open_observer(&url(&server.url()), PATIENT).err().expect("a cluster");
+    assert!(error.to_string().contains("Redis Cluster"), "{error}");
+}
+
+#[test]
 fn a_key_of_another_type_is_named() {
     let server = server!("a_key_of_another_type_is_named");
     server.cli(&["HSET", KEY, "a", "1"]);

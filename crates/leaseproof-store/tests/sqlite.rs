@@ -92,6 +92,22 @@ fn a_writer_frozen_in_its_transaction_blocks_writers_and_no_reader() {
 }
 
 #[test]
+fn a_renewal_that_waited_past_the_expiry_does_not_revive() {
+    let (_folder, url) = store();
+    let ttl = Duration::from_millis(300);
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    let grant = owner.acquire(KEY, "a", ttl, PATIENT).value.expect("granted");
+    let blocker = Connection::open(url.path().expect("a file")).expect("it opens");
+    blocker.execute_batch("BEGIN IMMEDIATE").expect("the write lock");
+    // Asked while the lease was good, and the write lock comes when it no longer is.
+    let renewal = std::thread::spawn(move || owner.renew(&grant, LONG, PATIENT));
+    std::thread::sleep(ttl * 2);
+    blocker.execute_batch("ROLLBACK").expect("the lock is given back");
+    let done = renewal.join().expect("the renewal ends");
+    assert_eq!(done.refusal, Some(Refusal::Gone), "{done:?}");
+}
+
+#[test]
 fn another_boot_ends_a_lease_and_keeps_the_counter() {
     let (_folder, url) = store();
     let mut owner = open_lease(&url, PATIENT).expect("lazy");

@@ -57,7 +57,7 @@ impl Administrator {
 
 impl Administer for Administrator {
     fn prepare(&mut self) -> Result<(), StoreError> {
-        // A database that the server doesn't have, a user that may not write keys: found by this.
+        // There is nothing to make; a server that is still loading says so here.
         let mut question = pipe();
         question.cmd("PING");
         self.ask(&question).map(|_| ())

@@ -91,6 +91,11 @@ impl Client {
         Ok(&self.connected(patience)?.1.server)
     }
 
+    /// Who answered last, without a look at the network.
+    pub(crate) fn connected_server(&self) -> Option<&Server> {
+        self.link.as_ref().map(|link| &link.server)
+    }
+
     /// Sends commands and reads an answer to each; errors of the server are answers.
     pub(crate) fn ask(&mut self, commands: &Pipeline, patience: &mut Patience) -> Result<Vec<Value>, Failed> {
         let (runtime, link) = self.connected(patience).map_err(Failed::NotSent)?;
@@ -202,11 +207,18 @@ impl Client {
                 answer => info += &text(&answer).unwrap_or_default(),
             }
         }
+        let server = Server::parse(&info);
+        if let Some(why) = server.unusable() {
+            return Err(StoreError::Refused {
+                url: self.url.to_string(),
+                why: why.to_owned(),
+            });
+        }
         Ok(Link {
             connection,
             driver,
             gate,
-            server: Server::parse(&info),
+            server,
             time_outs: 0,
         })
     }

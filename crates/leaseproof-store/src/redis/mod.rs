@@ -4,6 +4,7 @@
 //! share a slot.
 
 mod administrator;
+mod answer;
 mod client;
 mod observer;
 mod owner;

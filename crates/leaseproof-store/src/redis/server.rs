@@ -12,6 +12,8 @@ pub(crate) struct Server {
     pub(crate) version: Option<String>,
     pub(crate) run_id: Option<String>,
     pub(crate) role: Option<String>,
+    /// `standalone`, `cluster` or `sentinel`.
+    pub(crate) mode: Option<String>,
     /// The primary, if this is a replica.
     pub(crate) primary: Option<String>,
 }
@@ -33,8 +35,21 @@ impl Server {
         Self {
             version: field("redis_version"),
             run_id: field("run_id"),
+            mode: field("redis_mode"),
             role,
             primary,
+        }
+    }
+
+    /// Why this server can't be a lock store here.
+    pub(crate) fn unusable(&self) -> Option<&'static str> {
+        match self.mode.as_deref() {
+            Some("cluster") => Some(
+                "it is a Redis Cluster, where a key and its token counter may live on two servers: \
+                 give a server that stands alone",
+            ),
+            Some("sentinel") => Some("it is a Sentinel, which holds no keys: give the primary's URL"),
+            _ => None,
         }
     }
 
