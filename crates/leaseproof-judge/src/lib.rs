@@ -1,8 +1,27 @@
 //! Events → timeline → rules → findings → verdict. Pure: reads no clock, does no I/O.
+//!
+//! Start at [`judge`]. The folders are the phases, in run order:
+//!
+//! - `timeline`: events joined to owners, faults and grants; what each act rests on. Here it is
+//!   decided when a grant was *due* and which acts straddle it (`timeline/standing.rs`)
+//! - `premises`: what must have happened for "proven" to mean anything, one function a premise
+//! - `rules`: one rule a file, each over the same timeline
+//! - `measures`, `verdict`: numbers and the answer
+//!
+//! Nothing in here knows the owner's command line, or the fault that was meant: only events.
+
+mod measures;
+mod premises;
+mod rules;
+mod timeline;
+mod verdict;
+mod words;
 
 use leaseproof_model::history::History;
-use leaseproof_model::verdict::ScenarioVerdict;
+use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
+use rules::Facts;
 use std::collections::BTreeSet;
+use timeline::Timeline;
 
 /// Which rules and premises are in force. All are, but for the check on the check, which switches one off.
 #[derive(Clone, Default, Debug)]
@@ -16,6 +35,22 @@ pub struct Policy {
 /// Judges one scenario run; `twin` is the unstepped twin of a clock scenario.
 #[must_use]
 pub fn judge(history: &History, twin: Option<&History>, policy: &Policy) -> ScenarioVerdict {
-    let _ = (history, twin, policy);
-    unimplemented!("the judge")
+    let timeline = Timeline::new(history);
+    let Some(twin) = twin else {
+        return verdict::verdict(&Facts::new(&timeline, None), policy, None);
+    };
+    let twin_timeline = Timeline::new(twin);
+    let twin_facts = Facts::new(&twin_timeline, None);
+    let twin_verdict = verdict::verdict(&twin_facts, policy, None);
+    verdict::verdict(&Facts::new(&timeline, Some(&twin_facts)), policy, Some(twin_verdict))
+}
+
+/// The verdict on a run: the worst of its scenarios. A run without any shows nothing.
+#[must_use]
+pub fn join<'v>(scenarios: impl IntoIterator<Item = &'v ScenarioVerdict>) -> Verdict {
+    scenarios
+        .into_iter()
+        .map(|it| it.verdict)
+        .max()
+        .unwrap_or(Verdict::CannotTell)
 }

@@ -1,0 +1,93 @@
+//! Premises about the protected resource.
+
+use super::scene::{Scene, Seen};
+use leaseproof_model::event::{Event, Write};
+
+/// The writes of this cycle.
+fn writes<'t, 'h>(scene: &Scene<'_, 't, 'h>) -> impl DoubleEndedIterator<Item = (&'h Event, &'h Write)> + 't {
+    let cycle = scene.cycle.number;
+    let all = &scene.timeline.writes;
+    let from = all.partition_point(|(event, _)| event.cycle < cycle);
+    let until = all.partition_point(|(event, _)| event.cycle <= cycle).max(from);
+    all[from..until].iter().copied()
+}
+
+/// The write in flight, held in this cycle.
+fn held<'h>(scene: &Scene<'_, '_, 'h>) -> Option<&'h Event> {
+    let name = scene.cycle.target;
+    let mut held = scene.timeline.held_writes.iter().copied();
+    held.find(|event| event.cycle == scene.cycle.number && event.owner.as_ref() == Some(name))
+}
+
+pub(super) fn write_held(scene: &Scene<'_, '_, '_>) -> Seen {
+    match held(scene) {
+        Some(event) => Seen::yes("a write of the target was held in flight", [event.id]),
+        None => Seen::unknown(
+            "no write of the target was in flight at the fault: let it write more often",
+            [],
+        ),
+    }
+}
+
+/// A successor's write was accepted before the target ran again.
+pub(super) fn successor_wrote(scene: &Scene<'_, '_, '_>) -> Seen {
+    let until = scene.until();
+    let found = writes(scene).find(|(event, write)| {
+        write.accepted
+            && !write.replay
+            && event.owner.as_ref().is_some_and(|owner| owner != scene.cycle.target)
+            && event.at.earliest <= until
+    });
+    match found {
+        Some((event, _)) => Seen::yes("a successor's write was accepted", [event.id]),
+        None => Seen::unknown(
+            "no write of a successor was accepted during the pause: does the contender write?",
+            [],
+        ),
+    }
+}
+
+/// The held write was placed in the resource's order.
+pub(super) fn held_write_placed(scene: &Scene<'_, '_, '_>) -> Seen {
+    let Some(held) = held(scene) else {
+        return Seen::unknown("no write was held", []);
+    };
+    let placed = writes(scene)
+        .find(|(event, write)| write.arrived.is_some() && event.owner.as_ref() == Some(scene.cycle.target));
+    match placed {
+        Some((event, write)) => {
+            let what = if write.accepted { "accepted" } else { "rejected" };
+            Seen::yes(format!("the held write was {what} in its place"), [held.id, event.id])
+        }
+        None => Seen::unknown(
+            "the held write was never decided: its client may have hung up",
+            [held.id],
+        ),
+    }
+}
+
+/// Every stale replay was rejected, before and after the witness was killed.
+pub(super) fn replay_rejected(scene: &Scene<'_, '_, '_>) -> Seen {
+    let restart = scene
+        .timeline
+        .witness_restarts
+        .iter()
+        .find(|event| event.cycle == scene.cycle.number);
+    let mut ids = Vec::new();
+    let (mut before, mut after) = (false, false);
+    for (event, write) in writes(scene).filter(|(_, write)| write.replay) {
+        ids.push(event.id);
+        if write.accepted {
+            return Seen::no("a stale replay was accepted", ids);
+        }
+        match restart {
+            Some(restart) if restart.at.latest <= event.at.earliest => after = true,
+            _ => before = true,
+        }
+    }
+    match (before, after, restart) {
+        (true, true, _) => Seen::yes("every stale replay was rejected, also after a restart", ids),
+        (_, _, None) => Seen::unknown("the witness was not killed and started again", ids),
+        _ => Seen::unknown("no stale replay was tried on both sides of the restart", ids),
+    }
+}

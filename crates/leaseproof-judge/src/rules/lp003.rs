@@ -1,0 +1,83 @@
+//! A later grant has a token that is not greater.
+
+use super::{Facts, evidence, of};
+use crate::timeline::{By, Grant, Timeline};
+use leaseproof_model::event::EventId;
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::name::Token;
+use leaseproof_model::rule::LP003;
+use leaseproof_model::truth::Truth;
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    let shown = |grant: &Grant<'_>| grant.token.map(|token| (token, grant.first.id));
+    let said = |grant: &Grant<'_>| grant.said_token;
+    let mut found = not_increasing(timeline, "has", shown);
+    for finding in not_increasing(timeline, "was acquired, as its owner says, with", said) {
+        if !found
+            .iter()
+            .any(|it| it.cycle == finding.cycle && it.owner == finding.owner)
+        {
+            found.push(finding);
+        }
+    }
+    found
+}
+
+fn not_increasing<'h>(
+    timeline: &Timeline<'h>,
+    verb: &str,
+    token_of: impl Fn(&Grant<'h>) -> Option<(Token, EventId)>,
+) -> Vec<Finding> {
+    let mut found: Vec<Finding> = Vec::new();
+    let back = counter_went_back(timeline);
+    let mut greatest: Option<(Token, EventId, usize)> = None;
+    for (index, grant) in timeline.grants.iter().enumerate() {
+        // A grant that its holder revived without acquiring is no later grant: LP010 is about it.
+        if grant.revives.is_some() && grant.acquired.is_none() {
+            continue;
+        }
+        let Some((token, id)) = token_of(grant) else { continue };
+        match greatest {
+            Some((before, earlier, place)) if token <= before => {
+                let old = &timeline.grants[place];
+                let store_moved = old.epoch != grant.epoch || back.iter().any(|it| (earlier..=id).contains(it));
+                let subject = if store_moved { Subject::Store } else { Subject::Owner };
+                let says = format!(
+                    "{} {verb} token {token}, and an earlier grant of {} had {before}: a fence can't tell them apart",
+                    grant.holder, old.holder,
+                );
+                let cycle = grant.first.cycle;
+                if found
+                    .iter()
+                    .rev()
+                    .take_while(|it| it.cycle == cycle)
+                    .any(|it| it.subject == subject)
+                {
+                    continue;
+                }
+                let ids = evidence([earlier, id, grant.first.id, old.first.id]);
+                let finding = Finding::new(&LP003, subject, Truth::Yes, cycle, says, ids);
+                found.push(match grant.by {
+                    By::Owner(owner) => of(&timeline.owners[owner], finding),
+                    _ => finding,
+                });
+            }
+            _ => greatest = Some((token, id, index)),
+        }
+    }
+    found
+}
+
+/// The readings in which the store's own counter had gone back.
+fn counter_went_back(timeline: &Timeline<'_>) -> Vec<EventId> {
+    let mut greatest = None;
+    let mut back = Vec::new();
+    for (event, reading) in &timeline.readings {
+        if matches!((reading.counter, greatest), (Some(now), Some(before)) if now < before) {
+            back.push(event.id);
+        }
+        greatest = greatest.max(reading.counter);
+    }
+    back
+}

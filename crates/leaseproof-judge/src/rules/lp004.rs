@@ -1,0 +1,33 @@
+//! Silent retention: the owner acted after its lease was due, without acquiring anew.
+
+use super::{Facts, evidence, of};
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::rule::LP004;
+use leaseproof_model::truth::Truth;
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    facts
+        .late
+        .iter()
+        .map(|run| {
+            let owner = &timeline.owners[run.owner];
+            let label = timeline.grants[run.grant].label();
+            let doubt = if run.certainty == Truth::Yes {
+                ""
+            } else {
+                " (possibly: the evidence does not decide it)"
+            };
+            let says = format!(
+                "{} {}, without acquiring anew; it still acted on {label}{doubt}",
+                owner.name,
+                run.says(timeline)
+            );
+            let ids = evidence(run.evidence(timeline));
+            of(
+                owner,
+                Finding::new(&LP004, Subject::Owner, run.certainty, run.cycle, says, ids),
+            )
+        })
+        .collect()
+}

@@ -1,0 +1,141 @@
+//! A renewal claimed, and no extension applied between its *sent* and its *answered*.
+//!
+//! Without attempt ids *sent* may be as early as the previous word of the protocol by that thread, or
+//! by the owner where threads aren't known.
+
+use super::{Facts, evidence, of};
+use crate::timeline::{Owner, Saying, Timeline};
+use crate::words::{count, ms};
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::rule::LP005;
+use leaseproof_model::truth::Truth;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
+
+/// How much of a TTL a store may round away.
+const ROUNDING: Duration = Duration::from_millis(20);
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    if timeline.store.is_empty() {
+        return Vec::new();
+    }
+    let applied = Applied::of(timeline);
+    let mut found = Vec::new();
+    for owner in &timeline.owners {
+        let mut unapplied: BTreeMap<u32, Vec<(Saying<'_>, Moment)>> = BTreeMap::new();
+        for (saying, sent) in attempts(owner) {
+            let attempt = Moment {
+                earliest: sent,
+                latest: saying.at.latest,
+            };
+            let watched = timeline
+                .store
+                .covers(sent, saying.at.latest.plus(timeline.store.longest_gap));
+            if watched && !applied.within(attempt) && !applied.as_if(attempt, timeline) {
+                unapplied.entry(saying.event.cycle).or_default().push((saying, attempt));
+            }
+        }
+        for (cycle, claims) in unapplied {
+            let (first, attempt) = claims[0];
+            let says = format!(
+                "{} claimed {}, and the store extended nothing between sending and answer (the first attempt took at most {})",
+                owner.name,
+                count(claims.len(), "renewal"),
+                ms(attempt.uncertainty()),
+            );
+            let mut ids: Vec<EventId> = claims.iter().take(6).map(|(saying, _)| saying.event.id).collect();
+            ids.extend(around(timeline, first.at));
+            found.push(of(
+                owner,
+                Finding::new(&LP005, Subject::Owner, Truth::Yes, cycle, says, evidence(ids)),
+            ));
+        }
+    }
+    found
+}
+
+/// Each claimed renewal with the earliest moment at which it can have been sent.
+fn attempts<'t, 'h>(owner: &'t Owner<'h>) -> impl Iterator<Item = (Saying<'h>, BootNanos)> + 't {
+    let mut sent: HashMap<u64, BootNanos> = HashMap::new();
+    let mut by_thread: HashMap<Option<&str>, BootNanos> = HashMap::new();
+    let mut last: Option<BootNanos> = None;
+    owner.said.iter().filter_map(move |saying| {
+        if !saying.is_protocol() {
+            return None;
+        }
+        let thread = saying.said.thread.as_deref();
+        let known = saying.said.attempt.and_then(|attempt| sent.get(&attempt).copied());
+        let before = match thread {
+            Some(_) => by_thread.get(&thread).copied(),
+            None => last,
+        };
+        if saying.is(OwnerEvent::RenewSent) {
+            if let Some(attempt) = saying.said.attempt {
+                sent.insert(attempt, saying.at.earliest);
+            }
+            // Without an attempt id the answer joins with what was sent last.
+        }
+        by_thread.insert(thread, saying.at.earliest);
+        last = Some(saying.at.earliest);
+        let claim = saying.is(OwnerEvent::Renewed);
+        claim.then(|| {
+            (
+                *saying,
+                known.or(before).unwrap_or(BootNanos(0)).min(saying.at.earliest),
+            )
+        })
+    })
+}
+
+/// All that was applied to the key: extensions, and grants begun, in order of the latest moment.
+struct Applied {
+    changes: Vec<(Moment, Option<Moment>)>,
+}
+
+impl Applied {
+    fn of(timeline: &Timeline<'_>) -> Self {
+        let mut changes: Vec<(Moment, Option<Moment>)> = Vec::new();
+        for grant in &timeline.grants {
+            changes.push((grant.begin, grant.first_expiry.or(grant.expiry)));
+            changes.extend(grant.extensions.iter().map(|change| (change.at, Some(change.expires))));
+        }
+        changes.sort_by_key(|(at, _)| at.latest);
+        Self { changes }
+    }
+
+    /// Something was applied, possibly, during the attempt.
+    fn within(&self, attempt: Moment) -> bool {
+        let from = self.changes.partition_point(|(at, _)| at.latest < attempt.earliest);
+        self.changes
+            .get(from)
+            .is_some_and(|(at, _)| at.earliest <= attempt.latest)
+    }
+
+    /// The expiry in force is as late as one applied during the attempt would be: a renewal right
+    /// after another moves it by less than a reading can show.
+    fn as_if(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+        let budget = &timeline.ask.budget;
+        let from = self.changes.partition_point(|(at, _)| at.latest < attempt.earliest);
+        let tolerance = ROUNDING.min(budget.heartbeat / 2) + timeline.ask.store.early_slack;
+        from.checked_sub(1)
+            .and_then(|place| self.changes[place].1)
+            .is_some_and(|expires| expires.latest.plus(tolerance) >= attempt.earliest.plus(budget.ttl))
+    }
+}
+
+/// The readings on both sides of a moment.
+fn around(timeline: &Timeline<'_>, at: Moment) -> Vec<EventId> {
+    let next = timeline
+        .readings
+        .partition_point(|(event, _)| event.at.latest < at.latest);
+    [next.checked_sub(1), Some(next)]
+        .into_iter()
+        .flatten()
+        .filter_map(|place| timeline.readings.get(place))
+        .map(|(event, _)| event.id)
+        .collect()
+}

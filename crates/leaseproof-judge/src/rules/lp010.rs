@@ -1,0 +1,137 @@
+//! A renewal that doesn't check the holder, or re-creates the key.
+
+use super::{Facts, evidence, of};
+use crate::timeline::{By, EndKind, Grant, Owner, Timeline};
+use crate::words::ms;
+use leaseproof_model::event::{EventId, FaultKind, OwnerEvent};
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::rule::LP010;
+use leaseproof_model::truth::Truth;
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    let mut found: Vec<Finding> = Vec::new();
+    for (index, grant) in timeline.grants.iter().enumerate() {
+        let finding = match grant.by {
+            By::Lab => moved(timeline, grant).or_else(|| overwritten(timeline, index, grant)),
+            _ => None,
+        };
+        found.extend(finding);
+        found.extend(revived(timeline, grant));
+    }
+    found
+}
+
+/// The lab never renews: whoever moved the expiry of its grant is an owner that did not look.
+fn moved(timeline: &Timeline<'_>, grant: &Grant<'_>) -> Option<Finding> {
+    let (change, how) = match (grant.extensions.first(), grant.shrinks.first()) {
+        (Some(change), None) => (change, "on"),
+        (None, Some(change)) => (change, "back"),
+        (Some(a), Some(b)) if a.at.latest <= b.at.latest => (a, "on"),
+        (_, Some(change)) => (change, "back"),
+        (None, None) => return None,
+    };
+    let says = format!(
+        "the expiry of the lab's own lease moved {how}, and the lab never renews: a renewal did not check the holder"
+    );
+    let ids = evidence([grant.first.id, change.event]);
+    Some(whose(
+        timeline,
+        change.at,
+        Finding::new(&LP010, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids),
+    ))
+}
+
+/// Another holder stands in the place of the lab's live lease, and nobody released on purpose or by mistake.
+fn overwritten(timeline: &Timeline<'_>, index: usize, grant: &Grant<'_>) -> Option<Finding> {
+    let end = grant.end.filter(|end| end.kind == EndKind::Overwritten)?;
+    let next = timeline.grants.get(index + 1)?;
+    // A revival is said below; a release just before explains the next grant, and LP011 says that.
+    if next.revives.is_some() && next.acquired.is_none() {
+        return None;
+    }
+    if timeline
+        .owners
+        .iter()
+        .any(|owner| owner.released_around(end.seen, timeline))
+    {
+        return None;
+    }
+    let says = format!("the lab's own lease was overwritten by {} before it ended", next.holder);
+    let ids = evidence([grant.first.id, end.event, next.first.id]);
+    let finding = Finding::new(&LP010, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids);
+    Some(match next.by {
+        By::Owner(owner) => of(&timeline.owners[owner], finding),
+        _ => finding,
+    })
+}
+
+/// A grant that had ended stands again, under the same holder and token, and nobody acquired it.
+fn revived(timeline: &Timeline<'_>, grant: &Grant<'_>) -> Option<Finding> {
+    let old = &timeline.grants[grant.revives?];
+    if grant.acquired.is_some() || grant.by == By::Lab {
+        return None;
+    }
+    let ended = old.end?;
+    // An owner that never says `acquired` may have acquired this one: then only an unchanged token tells.
+    let speaks = match grant.by {
+        By::Owner(owner) => timeline.owners[owner]
+            .grants
+            .iter()
+            .any(|it| timeline.grants[*it].acquired.is_some()),
+        _ => false,
+    };
+    let certainty = if speaks || grant.token.is_some() {
+        Truth::Yes
+    } else {
+        Truth::CannotTell
+    };
+    let says = format!(
+        "{} stood again {} after it had ended, without an acquire: a renewal re-created it",
+        grant.label(),
+        ms(grant.begin.latest.since(ended.at.earliest)),
+    );
+    let ids = evidence([old.first.id, ended.event, grant.first.id]);
+    let finding = Finding::new(&LP010, Subject::Owner, certainty, grant.first.cycle, says, ids);
+    Some(match grant.by {
+        By::Owner(owner) => of(&timeline.owners[owner], finding),
+        _ => finding,
+    })
+}
+
+/// Names the owner, if only one can have done it.
+fn whose(timeline: &Timeline<'_>, at: Moment, finding: Finding) -> Finding {
+    let mut able = timeline.owners.iter().filter(|owner| !owner.surely_idle(at));
+    match (able.next(), able.next()) {
+        (Some(owner), None) => of(owner, finding),
+        _ => finding,
+    }
+}
+
+impl Owner<'_> {
+    /// Whether it said that it released, was asked to end, or ended, about when `seen` happened.
+    pub(super) fn released_around(&self, seen: Moment, timeline: &Timeline<'_>) -> bool {
+        self.release_around(seen, timeline).is_some()
+    }
+
+    /// The event that says so.
+    pub(super) fn release_around(&self, seen: Moment, timeline: &Timeline<'_>) -> Option<EventId> {
+        let reach = timeline.ask.budget.heartbeat + timeline.ask.budget.renew_timeout;
+        let near = |at: Moment| at.earliest <= seen.latest.plus(reach) && seen.earliest <= at.latest.plus(reach);
+        let said = self
+            .said_since(seen.earliest.minus(reach))
+            .iter()
+            .take_while(|saying| saying.at.earliest <= seen.latest.plus(reach))
+            .find(|saying| saying.is(OwnerEvent::Released))
+            .map(|saying| saying.event.id);
+        let ended = self.ended.filter(|ended| near(ended.at)).map(|ended| ended.event);
+        let asked = timeline
+            .faults
+            .iter()
+            .filter(|fault| fault.kind == FaultKind::Terminate && fault.owner() == Some(self.name.as_str()))
+            .filter(|fault| fault.began().is_some_and(near))
+            .find_map(|fault| fault.confirmed.map(|(event, _)| event.id));
+        said.or(ended).or(asked)
+    }
+}

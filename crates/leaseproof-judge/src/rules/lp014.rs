@@ -1,0 +1,63 @@
+//! Renewals after release, or after the working process ended.
+
+use super::{Facts, evidence, of};
+use crate::words::{count, ms};
+use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::rule::LP014;
+use leaseproof_model::truth::Truth;
+use std::collections::BTreeMap;
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    let mut found = Vec::new();
+    for owner in &timeline.owners {
+        let mut claims: BTreeMap<u32, (usize, Vec<EventId>)> = BTreeMap::new();
+        let mut released: Option<EventId> = None;
+        for saying in &owner.said {
+            match saying.said.event {
+                OwnerEvent::Released => released = Some(saying.event.id),
+                OwnerEvent::Acquired => released = None,
+                OwnerEvent::Renewed => {
+                    if let Some(release) = released {
+                        let (n, ids) = claims.entry(saying.event.cycle).or_insert_with(|| (0, vec![release]));
+                        *n += 1;
+                        ids.push(saying.event.id);
+                    }
+                }
+                _ => {}
+            }
+        }
+        for (cycle, (n, ids)) in claims {
+            let says = format!("{} claimed {} after it had released", owner.name, count(n, "renewal"));
+            found.push(of(
+                owner,
+                Finding::new(&LP014, Subject::Owner, Truth::Yes, cycle, says, evidence(ids)),
+            ));
+        }
+        let Some(ended) = owner.ended else { continue };
+        for index in &owner.grants {
+            let grant = &timeline.grants[*index];
+            let after = grant
+                .extensions
+                .iter()
+                .rev()
+                .find(|change| ended.at.latest < change.at.earliest);
+            if let Some(change) = after {
+                let says = format!(
+                    "the lease of {} was extended {} after its process had ended",
+                    owner.name,
+                    ms(change.at.earliest.since(ended.at.latest)),
+                );
+                let ids = evidence([ended.event, grant.first.id, change.event]);
+                let cycle = grant.first.cycle;
+                found.push(of(
+                    owner,
+                    Finding::new(&LP014, Subject::Owner, Truth::Yes, cycle, says, ids),
+                ));
+                break;
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,122 @@
+//! Given up although no renewal had failed or was unknown, and the store still granted it.
+
+use super::{Facts, evidence, of};
+use crate::timeline::{EndKind, Owner, Timeline};
+use crate::words::ms;
+use leaseproof_model::event::{EventId, FaultKind, OwnerEvent};
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::rule::{Class, LP016};
+use leaseproof_model::truth::Truth;
+use std::time::Duration;
+
+/// What a lock client may hold back of the TTL for rounding and its own slowness, beside the drift.
+const PRUDENCE: Duration = Duration::from_millis(10);
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    let mut found = Vec::new();
+    for (place, owner) in timeline.owners.iter().enumerate() {
+        let mut doubt = false;
+        let mut waits = 0_u32;
+        for saying in &owner.said {
+            match saying.said.event {
+                OwnerEvent::Acquired | OwnerEvent::Renewed => {
+                    doubt = false;
+                    waits = 0;
+                }
+                OwnerEvent::RenewSent => waits += 1,
+                OwnerEvent::RenewFailed | OwnerEvent::WriteRefused => doubt = true,
+                OwnerEvent::Lost if !doubt && waits == 0 => {
+                    if let Some((left, ids)) = still_granted(timeline, place, saying.at) {
+                        let says = format!(
+                            "{} gave its lease up, no renewal had failed, and the store still granted it for {}",
+                            owner.name,
+                            ms(left),
+                        );
+                        let ids = evidence(ids.into_iter().chain([saying.event.id]));
+                        let cycle = saying.event.cycle;
+                        found.push(of(
+                            owner,
+                            Finding::new(&LP016, Subject::Owner, Truth::Yes, cycle, says, ids),
+                        ));
+                    }
+                }
+                _ => {}
+            }
+        }
+        found.extend(left_held(timeline, place, owner, doubt || waits > 0));
+    }
+    found
+}
+
+/// Availability asked that the lease be kept, it was not, and nothing else explains it.
+pub(super) fn unexplained(facts: &Facts<'_, '_>, found: &[Finding], lost: &[u32]) -> Vec<Finding> {
+    let says_why = |cycle: u32| {
+        found
+            .iter()
+            .any(|it| it.cycle == cycle && matches!(it.class, Class::Availability | Class::Breach | Class::Cause))
+    };
+    lost.iter()
+        .filter(|cycle| !says_why(**cycle))
+        .map(|cycle| {
+            let says =
+                "the lease was not kept, or not freed at once, although nothing on record forced that".to_owned();
+            let at = facts.timeline.cycles.iter().find(|it| it.number == *cycle);
+            let ids = evidence(at.map(|it| it.began.id));
+            Finding::new(&LP016, Subject::Owner, Truth::Yes, *cycle, says, ids)
+        })
+        .collect()
+}
+
+/// The store surely granted the lease at that moment, with more time left than prudence explains.
+fn still_granted(timeline: &Timeline<'_>, owner: usize, at: Moment) -> Option<(Duration, Vec<EventId>)> {
+    let grant = &timeline.grants[timeline.grant_of(owner, at)?];
+    if !grant.surely_covers(at) || !timeline.store.covers(at.earliest, at.latest) {
+        return None;
+    }
+    // What was in force then: later extensions don't count.
+    let later = grant
+        .extensions
+        .partition_point(|change| change.at.earliest <= at.latest);
+    let expires = match later.checked_sub(1) {
+        Some(last) => grant.extensions[last].expires,
+        None if grant.extensions.is_empty() => grant.expiry?,
+        None => grant.first_expiry?,
+    };
+    let left = expires.earliest.since(at.latest);
+    let budget = &timeline.ask.budget;
+    let prudence = budget.max_clock_drift + budget.early_slack + timeline.ask.store.early_slack + PRUDENCE;
+    let change = later.checked_sub(1).map(|last| grant.extensions[last].event);
+    (left > prudence).then(|| (left, [Some(grant.first.id), change].into_iter().flatten().collect()))
+}
+
+/// Where availability is asked about: it ended by itself, or on request, and left a live lease behind.
+fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bool) -> Option<Finding> {
+    if !timeline.ask.availability || doubt {
+        return None;
+    }
+    let ended = owner.ended?;
+    let asked = timeline.faults.iter().any(|fault| {
+        fault.kind == FaultKind::Terminate && fault.owner() == Some(owner.name.as_str()) && fault.confirmed.is_some()
+    });
+    if ended.by_lab && !asked {
+        return None;
+    }
+    let (left, ids) = still_granted(timeline, place, ended.at)?;
+    let grant = &timeline.grants[timeline.grant_of(place, ended.at)?];
+    if grant.end.is_none_or(|end| end.kind != EndKind::Expired) {
+        return None;
+    }
+    let says = format!(
+        "{} ended without releasing its lease, which the store granted for another {}",
+        owner.name,
+        ms(left),
+    );
+    let cycle = timeline.cycle_at(ended.at);
+    let ids = evidence(ids.into_iter().chain([ended.event]));
+    Some(of(
+        owner,
+        Finding::new(&LP016, Subject::Owner, Truth::Yes, cycle, says, ids),
+    ))
+}

@@ -1,0 +1,179 @@
+//! An owner acts on a grant that the store never gave.
+//!
+//! An owner whose lease ended and that writes on is not meant: that is LP004.
+
+use super::{Facts, evidence, of};
+use crate::timeline::{Act, Owner, Standing, Timeline};
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::Token;
+use leaseproof_model::rule::LP021;
+use leaseproof_model::truth::Truth;
+use std::collections::BTreeMap;
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    let counter = Counter::of(timeline);
+    let mut found = Vec::new();
+    for (place, owner) in timeline.owners.iter().enumerate() {
+        let mut by_cycle: BTreeMap<u32, (String, Vec<EventId>)> = BTreeMap::new();
+        for claim in tokens_claimed(owner) {
+            if let Some(shown) = counter.below(claim.token, claim.at) {
+                by_cycle.entry(claim.cycle).or_insert_with(|| {
+                    let says = format!(
+                        "{} acted with token {}, which the store's counter had not reached",
+                        owner.name, claim.token
+                    );
+                    (says, vec![claim.event, shown])
+                });
+            }
+        }
+        let mut absent: Option<&Act<'_>> = None;
+        for act in &owner.acts {
+            if act.standing != Standing::Ungranted {
+                absent = None;
+                continue;
+            }
+            let Some(view) = View::around(timeline, place, act.at) else {
+                absent = None;
+                continue;
+            };
+            let cycle = act.event.cycle;
+            match view {
+                View::Another(grant) => {
+                    by_cycle.entry(cycle).or_insert_with(|| {
+                        let grant = &timeline.grants[grant];
+                        let says = format!(
+                            "{} acted as the holder while {} stood unchanged",
+                            owner.name,
+                            grant.label()
+                        );
+                        (says, vec![act.event.id, grant.first.id])
+                    });
+                }
+                View::Absent => {
+                    let first = *absent.get_or_insert(act);
+                    if act.at.earliest.since(first.at.latest) > timeline.store.longest_gap
+                        && nothing_granted(timeline, first.at.earliest, act.at.latest)
+                    {
+                        by_cycle.entry(cycle).or_insert_with(|| {
+                            let says = format!(
+                                "{} acted as the holder while the key was free, for longer than a grant could hide between two readings",
+                                owner.name
+                            );
+                            (says, vec![first.event.id, act.event.id])
+                        });
+                    }
+                }
+            }
+        }
+        for (cycle, (says, ids)) in by_cycle {
+            found.push(of(
+                owner,
+                Finding::new(&LP021, Subject::Owner, Truth::Yes, cycle, says, evidence(ids)),
+            ));
+        }
+    }
+    found
+}
+
+/// What the store showed before and after a moment, where it was watched and nothing changed.
+enum View {
+    Another(usize),
+    Absent,
+}
+
+impl View {
+    fn around(timeline: &Timeline<'_>, owner: usize, at: Moment) -> Option<Self> {
+        let gap = timeline.store.longest_gap;
+        let (from, until) = (at.earliest.minus(gap), at.latest.plus(gap));
+        if !timeline.store.covers(from, until) {
+            return None;
+        }
+        let Some(last) = timeline.last_begun(until) else {
+            return Some(Self::Absent);
+        };
+        let grant = &timeline.grants[last];
+        let window = Moment {
+            earliest: from,
+            latest: until,
+        };
+        if grant.surely_covers(window) {
+            return timeline.is_not_of(last, owner).then_some(Self::Another(last));
+        }
+        nothing_granted(timeline, from, until).then_some(Self::Absent)
+    }
+}
+
+/// No grant of anybody may have stood between two moments. Grants follow one another, so that the
+/// last that had begun tells.
+fn nothing_granted(timeline: &Timeline<'_>, from: BootNanos, until: BootNanos) -> bool {
+    let Some(last) = timeline.last_begun(until) else {
+        return true;
+    };
+    !timeline.grants[last].may_cover(Moment {
+        earliest: from,
+        latest: until,
+    })
+}
+
+/// A token that an owner acted with, or said that it acquired.
+struct Claim {
+    token: Token,
+    at: Moment,
+    event: EventId,
+    cycle: u32,
+}
+
+fn tokens_claimed<'t>(owner: &'t Owner<'_>) -> impl Iterator<Item = Claim> + 't {
+    let acts = owner
+        .acts
+        .iter()
+        .filter_map(|act| Some((act.token?, act.at, act.event)));
+    let said = owner
+        .said
+        .iter()
+        .filter(|saying| saying.is(OwnerEvent::Acquired))
+        .filter_map(|saying| Some((saying.said.token?, saying.at, saying.event)));
+    acts.chain(said).map(|(token, at, event)| Claim {
+        token,
+        at,
+        event: event.id,
+        cycle: event.cycle,
+    })
+}
+
+/// The greatest token that the store had shown by each reading.
+struct Counter {
+    shown: Vec<(BootNanos, Token, EventId)>,
+}
+
+impl Counter {
+    /// Empty where the store's tokens of this key aren't the owner's: then nothing follows.
+    fn of(timeline: &Timeline<'_>) -> Self {
+        let mut shown = Vec::new();
+        let mut greatest: Option<Token> = None;
+        if timeline.ask.store_shows_token {
+            for (event, reading) in &timeline.readings {
+                greatest = greatest
+                    .max(reading.counter)
+                    .max(reading.held.as_ref().and_then(|held| held.token));
+                if let Some(token) = greatest {
+                    shown.push((event.at.earliest, token, event.id));
+                }
+            }
+        }
+        Self { shown }
+    }
+
+    /// The reading, after the moment, by which the store had still not given this token.
+    fn below(&self, token: Token, at: Moment) -> Option<EventId> {
+        let after = self.shown.partition_point(|(read, ..)| *read < at.latest);
+        self.shown
+            .get(after)
+            .filter(|(_, greatest, _)| *greatest < token)
+            .map(|(.., id)| *id)
+    }
+}

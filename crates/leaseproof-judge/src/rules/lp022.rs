@@ -1,0 +1,44 @@
+//! The TTL in force is not the one configured.
+
+use super::{Facts, evidence, of};
+use crate::timeline::By;
+use crate::words::ms;
+use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::rule::LP022;
+use leaseproof_model::truth::Truth;
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+/// Rounding of stores that count in milliseconds, and the slowness of an acquire.
+const TOLERANCE: Duration = Duration::from_millis(25);
+
+pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
+    let timeline = facts.timeline;
+    let asked = timeline.ask.budget.ttl;
+    let tolerance = TOLERANCE + timeline.ask.store.early_slack;
+    let mut told = BTreeSet::new();
+    let mut found = Vec::new();
+    for grant in &timeline.grants {
+        let By::Owner(owner) = grant.by else { continue };
+        let Some(expires) = grant
+            .first_expiry
+            .filter(|_| grant.without_ttl.is_none() && grant.revives.is_none())
+        else {
+            continue;
+        };
+        let least = expires.earliest.since(grant.begin.latest);
+        let most = expires.latest.since(grant.begin.earliest);
+        if (least > asked + tolerance || most + tolerance < asked) && told.insert(owner) {
+            let says = format!(
+                "{} got its lease for {}, and the plan says {}",
+                timeline.owners[owner].name,
+                ms(if least > asked { least } else { most }),
+                ms(asked),
+            );
+            let ids = evidence([grant.first.id]);
+            let finding = Finding::new(&LP022, Subject::Configuration, Truth::Yes, grant.first.cycle, says, ids);
+            found.push(of(&timeline.owners[owner], finding));
+        }
+    }
+    found
+}

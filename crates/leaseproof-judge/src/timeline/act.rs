@@ -1,0 +1,45 @@
+//! An act: something that an owner does as the holder.
+
+use leaseproof_model::event::{Event, Write};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::Token;
+
+/// What kind of act.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum ActKind {
+    /// A write that the witness saw.
+    Write,
+    /// A write that the owner says it made (where the witness saw none of it).
+    SaidWrite,
+    /// A renewal claimed.
+    Renewed,
+}
+
+/// One act and its standing.
+#[derive(Clone, Debug)]
+pub(crate) struct Act<'h> {
+    pub(crate) kind: ActKind,
+    pub(crate) event: &'h Event,
+    /// When it was begun, as far as is known: the arrival of a write, the word of the owner.
+    pub(crate) at: Moment,
+    pub(crate) token: Option<Token>,
+    pub(crate) thread: Option<&'h str>,
+    pub(crate) write: Option<&'h Write>,
+    pub(crate) standing: Standing,
+}
+
+/// What an act rests on.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Standing {
+    /// A grant of its owner, before that was due (or possibly so).
+    Granted(usize),
+    /// A grant that was due; the act may have been checked before.
+    Straddling(usize),
+    /// A grant that was surely due, without acquiring anew; it cannot have been checked before.
+    Late(usize),
+    /// It may be late and may not.
+    MayBeLate(usize),
+    /// No grant of its owner at all: none before, or it says that it acquired another one which the
+    /// store does not show.
+    Ungranted,
+}

@@ -1,0 +1,63 @@
+//! Which spans a source was watching. "Nobody took the key" holds only inside.
+
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Coverage, Event, Reading, Source};
+use std::time::Duration;
+
+/// What the observer of the store watched.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct StoreCoverage {
+    spans: Vec<(BootNanos, BootNanos)>,
+    /// The longest time between two looks.
+    pub(crate) longest_gap: Duration,
+}
+
+impl StoreCoverage {
+    /// From what the lab stated; without a statement, from the readings themselves, whose longest
+    /// distance is then the gap. A recording that was cut has no statement, and what it shows
+    /// between two readings is still known.
+    pub(crate) fn new(stated: &[&Coverage], readings: &[(&Event, &Reading)]) -> Self {
+        let mut spans = Vec::new();
+        let mut longest_gap = Duration::ZERO;
+        let of_store: Vec<_> = stated.iter().filter(|it| it.source == Source::Store).collect();
+        for coverage in &of_store {
+            if coverage.dropped == 0 && coverage.from < coverage.until {
+                spans.push((coverage.from, coverage.until));
+                longest_gap = longest_gap.max(coverage.longest_gap);
+            }
+        }
+        if of_store.is_empty()
+            && let (Some(first), Some(last)) = (readings.first(), readings.last())
+        {
+            spans.push((first.0.at.earliest, last.0.at.latest));
+            for pair in readings.windows(2) {
+                longest_gap = longest_gap.max(pair[1].0.at.latest.since(pair[0].0.at.earliest));
+            }
+        }
+        spans.sort_unstable();
+        let mut joined: Vec<(BootNanos, BootNanos)> = Vec::new();
+        for (from, until) in spans {
+            match joined.last_mut() {
+                Some(last) if from <= last.1 => last.1 = last.1.max(until),
+                _ => joined.push((from, until)),
+            }
+        }
+        Self {
+            spans: joined,
+            longest_gap,
+        }
+    }
+
+    /// Whether all of `from..=until` was watched.
+    pub(crate) fn covers(&self, from: BootNanos, until: BootNanos) -> bool {
+        match self.spans.partition_point(|span| span.0 <= from) {
+            0 => false,
+            n => until <= self.spans[n - 1].1,
+        }
+    }
+
+    /// Whether anything was watched at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+}

@@ -1,0 +1,170 @@
+//! Who ended each grant, and from when its owner's acts are charged.
+
+use super::grant::{By, EndKind, Grant};
+use super::grants::JITTER;
+use super::owner::Owner;
+use super::{Deeded, Fault};
+use leaseproof_model::budget::Budget;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Deed, FaultKind, Outcome, OwnerEvent};
+use leaseproof_model::moment::Moment;
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long before its exit a process that says nothing may have released.
+const EXIT: Duration = Duration::from_millis(500);
+
+/// Refines the ends that readings alone gave.
+pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[Deeded<'_>], faults: &[Fault<'_>]) {
+    let asked: HashMap<&str, BootNanos> = faults
+        .iter()
+        .rev()
+        .filter(|fault| fault.kind == FaultKind::Terminate)
+        .filter_map(|fault| Some((fault.owner()?, fault.earliest()?)))
+        .collect();
+    for index in 0..grants.len() {
+        let next = grants.get(index + 1).map(|next| (next.first.id, next.begin));
+        let grant = &mut grants[index];
+        let Some(mut end) = grant.end else { continue };
+        if end.kind == EndKind::LostByStore {
+            continue;
+        }
+        let surely_early = |at: Moment| {
+            grant
+                .expiry
+                .is_none_or(|expiry| at.latest.plus(JITTER) < expiry.earliest)
+        };
+        if let Some((first, begin)) = next
+            && first == end.event
+            && matches!(end.kind, EndKind::Expired | EndKind::Overwritten)
+            && surely_early(begin)
+        {
+            // The next grant's begin may be known better than the bracket of the readings.
+            end.kind = EndKind::Overwritten;
+            end.at = begin;
+        }
+        if let Some(at) = lab_ended(grant.by, end.seen, deeds)
+            && surely_early(at)
+        {
+            end.kind = EndKind::ByLab;
+            end.at = both(end.seen, at);
+        } else if let Some(at) = lab_released(grant.by, end.seen, deeds) {
+            end.kind = EndKind::Released;
+            end.at = both(end.seen, at);
+        } else if let By::Owner(owner) = grant.by
+            && (end.kind != EndKind::Expired
+                || grant
+                    .expiry
+                    .is_some_and(|expiry| end.seen.earliest.plus(JITTER) < expiry.earliest))
+            && released(&owners[owner], end.seen, &asked)
+        {
+            end.kind = EndKind::Released;
+            end.at = end.seen;
+        }
+        grant.end = Some(end);
+    }
+}
+
+/// What both intervals allow; the first where they exclude each other.
+fn both(seen: Moment, at: Moment) -> Moment {
+    let joined = Moment {
+        earliest: seen.earliest.max(at.earliest),
+        latest: seen.latest.min(at.latest),
+    };
+    if joined.earliest <= joined.latest { joined } else { seen }
+}
+
+/// The deeds that may have fallen into `seen`, in order.
+fn deeds_in<'d, 'h>(deeds: &'d [Deeded<'h>], seen: Moment) -> impl Iterator<Item = &'d Deeded<'h>> {
+    let from = deeds.partition_point(|it| it.event.at.latest < seen.earliest);
+    deeds[from..]
+        .iter()
+        .take_while(move |it| it.event.at.earliest <= seen.latest)
+        .filter(|it| it.deed.outcome != Outcome::NotApplied)
+}
+
+fn lab_ended(by: By, seen: Moment, deeds: &[Deeded<'_>]) -> Option<Moment> {
+    if by == By::Lab {
+        return None;
+    }
+    deeds_in(deeds, seen)
+        .find(|it| matches!(it.deed.deed, Deed::Deleted | Deed::Stole))
+        .map(|it| it.event.at)
+}
+
+fn lab_released(by: By, seen: Moment, deeds: &[Deeded<'_>]) -> Option<Moment> {
+    if by != By::Lab {
+        return None;
+    }
+    deeds_in(deeds, seen)
+        .find(|it| matches!(it.deed.deed, Deed::Released | Deed::Deleted))
+        .map(|it| it.event.at)
+}
+
+/// Whether its holder released it: it said so, it was asked to, or it exited just then.
+fn released(it: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bool {
+    let from = it.said.partition_point(|saying| saying.at.latest < seen.earliest);
+    for (place, saying) in it.said[from..]
+        .iter()
+        .enumerate()
+        .map(|(place, saying)| (from + place, saying))
+    {
+        // The release came after what it said before, at the earliest.
+        let before = it.said[..place].iter().rev().find(|before| before.is_protocol());
+        let sent = before.map_or(saying.at.earliest, |before| before.at.earliest.min(saying.at.earliest));
+        if sent > seen.latest {
+            break;
+        }
+        if saying.is(OwnerEvent::Released) {
+            return true;
+        }
+    }
+    let asked = asked
+        .get(it.name.as_str())
+        .is_some_and(|asked| *asked <= seen.latest && it.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
+    let exited = it.ended.is_some_and(|ended| {
+        !ended.by_lab && seen.earliest <= ended.at.latest && ended.at.earliest.since(seen.latest) <= EXIT
+    });
+    asked || exited
+}
+
+/// Says of each grant from when acts are charged to its owner.
+pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], budget: &Budget) {
+    for grant in grants.iter_mut() {
+        let expiry = grant.expiry;
+        let (due, for_writes) = match (grant.end, grant.by) {
+            (Some(end), By::Owner(owner)) if end.kind.is_early() => {
+                let owner = &owners[owner];
+                let noticed = owner.after_running(end.at, budget.heartbeat + budget.renew_timeout);
+                let refused = owner
+                    .said_since(end.at.earliest)
+                    .iter()
+                    .take_while(|saying| saying.at.earliest <= noticed.latest)
+                    .find(|saying| saying.is_definite_refusal())
+                    .map(|saying| saying.at);
+                let due = [expiry, refused].into_iter().flatten().fold(noticed, Moment::min);
+                (Some(due), Some(due))
+            }
+            (Some(end), By::Owner(owner)) if end.kind == EndKind::Released => {
+                let said = owners[owner]
+                    .said_since(end.seen.earliest)
+                    .iter()
+                    .find(|saying| saying.is(OwnerEvent::Released))
+                    .map(|saying| saying.at.latest)
+                    .filter(|said| expiry.is_none_or(|expiry| *said <= expiry.latest));
+                let release = Moment {
+                    earliest: end.at.earliest,
+                    latest: said.map_or(end.at.latest, |said| said.max(end.at.latest)),
+                };
+                (
+                    Some(expiry.map_or(release, |expiry| expiry.max(release))),
+                    Some(release),
+                )
+            }
+            (Some(end), _) if expiry.is_none() => (Some(end.at), Some(end.at)),
+            _ => (expiry, expiry),
+        };
+        grant.due = due;
+        grant.due_for_writes = for_writes;
+    }
+}

@@ -1,0 +1,317 @@
+//! Events → one timeline: owners, faults, grants, acts, and what each act rests on.
+
+mod act;
+mod attribution;
+mod coverage;
+mod cycle;
+mod ends;
+mod fault;
+mod freeze;
+mod grant;
+mod grants;
+mod owner;
+mod standing;
+
+pub(crate) use act::{Act, ActKind, Standing};
+pub(crate) use coverage::StoreCoverage;
+pub(crate) use cycle::Cycle;
+pub(crate) use fault::Fault;
+pub(crate) use grant::{By, EndKind, Grant};
+pub(crate) use grants::clock_stepped;
+pub(crate) use owner::{Owner, Saying};
+pub(crate) use standing::out_of_reach;
+
+use freeze::{Freeze, Spans};
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Coverage, Event, FaultKind, LabDeed, OwnerEvent, Reading, What, Write};
+use leaseproof_model::history::History;
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::OwnerName;
+use leaseproof_model::scenario::Ask;
+use owner::{Ended, WallCount};
+use std::collections::HashMap;
+
+/// A use of the store by the lab.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Deeded<'h> {
+    pub(crate) event: &'h Event,
+    pub(crate) deed: &'h LabDeed,
+}
+
+/// The record of one scenario run, put in order.
+pub(crate) struct Timeline<'h> {
+    pub(crate) history: &'h History,
+    pub(crate) ask: &'h Ask,
+    pub(crate) owners: Vec<Owner<'h>>,
+    names: HashMap<&'h str, usize>,
+    pub(crate) cycles: Vec<Cycle<'h>>,
+    pub(crate) faults: Vec<Fault<'h>>,
+    pub(crate) grants: Vec<Grant<'h>>,
+    pub(crate) readings: Vec<(&'h Event, &'h Reading)>,
+    /// In the resource's own order, replays included.
+    pub(crate) writes: Vec<(&'h Event, &'h Write)>,
+    pub(crate) held_writes: Vec<&'h Event>,
+    pub(crate) witness_restarts: Vec<&'h Event>,
+    pub(crate) deeds: Vec<Deeded<'h>>,
+    pub(crate) store: StoreCoverage,
+    pub(crate) coverage: Vec<&'h Coverage>,
+    /// The last moment on record.
+    pub(crate) end: BootNanos,
+}
+
+impl<'h> Timeline<'h> {
+    pub(crate) fn new(history: &'h History) -> Self {
+        let mut timeline = Self {
+            history,
+            ask: &history.ask,
+            owners: Vec::new(),
+            names: HashMap::new(),
+            cycles: Cycle::all(&history.events),
+            faults: Vec::new(),
+            grants: Vec::new(),
+            readings: Vec::new(),
+            writes: Vec::new(),
+            held_writes: Vec::new(),
+            witness_restarts: Vec::new(),
+            deeds: Vec::new(),
+            store: StoreCoverage::default(),
+            coverage: Vec::new(),
+            end: BootNanos(0),
+        };
+        timeline.sort_events();
+        timeline.freeze_owners();
+        timeline.grants = grants::grants(&timeline.readings);
+        attribution::attribute(&mut timeline.grants, &mut timeline.owners, &timeline.deeds);
+        ends::explain(
+            &mut timeline.grants,
+            &timeline.owners,
+            &timeline.deeds,
+            &timeline.faults,
+        );
+        let budget = &history.ask.budget;
+        ends::charge(&mut timeline.grants, &timeline.owners, budget);
+        timeline.collect_acts();
+        for owner in &mut timeline.owners {
+            standing::stand(owner, &timeline.grants, &timeline.store, budget);
+        }
+        timeline
+    }
+
+    /// Each event to its source, each source in its own order.
+    fn sort_events(&mut self) {
+        let mut phases = Vec::new();
+        for event in &self.history.events {
+            self.end = self.end.max(event.at.latest);
+            let owner = match &event.owner {
+                Some(name) if !name.is_lab() => Some(self.owner_named(name)),
+                _ => None,
+            };
+            match &event.what {
+                What::LabDid(deed) => self.deeds.push(Deeded { event, deed }),
+                What::Coverage(coverage) => self.coverage.push(coverage),
+                What::Fault(fault) => phases.push((event, fault)),
+                What::Reading(reading) => self.readings.push((event, reading)),
+                What::Write(write) => {
+                    if let Some(owner) = owner.filter(|_| !write.replay) {
+                        self.owners[owner].writes.push(self.writes.len());
+                    }
+                    self.writes.push((event, write));
+                }
+                What::WriteHeld { .. } => self.held_writes.push(event),
+                What::WitnessRestarted { .. } => self.witness_restarts.push(event),
+                _ => {}
+            }
+            if let Some(owner) = owner {
+                self.owners[owner].take(event);
+            }
+        }
+        phases.sort_by_key(|(event, _)| event.seq);
+        self.readings.sort_by_key(|(event, _)| event.seq);
+        self.deeds.sort_by_key(|it| it.event.at.latest);
+        if !self.writes.is_sorted_by_key(|(_, write)| write.serial) {
+            self.sort_writes();
+        }
+        for owner in &mut self.owners {
+            owner.said.sort_by_key(|saying| saying.at.latest);
+        }
+        self.faults = Fault::join(&phases);
+        self.store = StoreCoverage::new(&self.coverage, &self.readings);
+    }
+
+    fn sort_writes(&mut self) {
+        self.writes.sort_by_key(|(_, write)| write.serial);
+        for owner in &mut self.owners {
+            owner.writes.clear();
+        }
+        for (place, (event, write)) in self.writes.iter().enumerate() {
+            if let Some(owner) = event.owner.as_ref().and_then(|name| self.names.get(name.as_str()))
+                && !write.replay
+            {
+                self.owners[*owner].writes.push(place);
+            }
+        }
+    }
+
+    fn owner_named(&mut self, name: &'h OwnerName) -> usize {
+        if let Some(place) = self.names.get(name.as_str()) {
+            return *place;
+        }
+        self.owners.push(Owner::new(name));
+        self.names.insert(name.as_str(), self.owners.len() - 1);
+        self.owners.len() - 1
+    }
+
+    /// Which owners did not run when, from the faults and the ends of processes.
+    fn freeze_owners(&mut self) {
+        const FOREVER: BootNanos = BootNanos(u64::MAX);
+        for fault in self.faults.iter().filter(|fault| fault.pauses()) {
+            let Some(owner) = fault.owner().and_then(|name| self.names.get(name)) else {
+                continue;
+            };
+            let Some(from) = fault.earliest() else { continue };
+            let thaw = fault.ended().or(fault.failed.map(|(event, _)| event.at));
+            let sure = fault
+                .began()
+                .map(|began| (began.latest, thaw.map_or(FOREVER, |thaw| thaw.earliest)));
+            self.owners[*owner].freezes.push(Freeze {
+                kind: fault.kind,
+                possible: (from, thaw.map_or(FOREVER, |thaw| thaw.latest)),
+                sure,
+                thaw,
+            });
+        }
+        for owner in &mut self.owners {
+            owner.freezes.sort_by_key(|freeze| freeze.possible.0);
+            // While only the parent is stopped its children run, and their acts count. While only the
+            // children are stopped the parent may act, so that nobody is surely idle.
+            let stopped = |kinds: &[FaultKind]| -> Vec<Freeze> {
+                owner
+                    .freezes
+                    .iter()
+                    .filter(|freeze| kinds.contains(&freeze.kind))
+                    .cloned()
+                    .collect()
+            };
+            let sure = stopped(&[FaultKind::PauseTree])
+                .iter()
+                .filter_map(|freeze| freeze.sure)
+                .collect();
+            let possible = stopped(&[FaultKind::PauseTree, FaultKind::PauseChild]);
+            owner.frozen = Spans::new(sure);
+            owner.may_be_frozen = Spans::new(possible.iter().map(|freeze| freeze.possible).collect());
+        }
+    }
+
+    /// What each owner did as the holder, in order. Its own word for a write counts only where the
+    /// witness saw none of its writes: no write is counted twice.
+    fn collect_acts(&mut self) {
+        for owner in &mut self.owners {
+            let mut acts: Vec<Act<'h>> = Vec::with_capacity(owner.writes.len() + owner.said.len());
+            for place in &owner.writes {
+                let (event, write) = self.writes[*place];
+                acts.push(Act {
+                    kind: ActKind::Write,
+                    event,
+                    at: write.arrived.unwrap_or(event.at),
+                    token: write.token,
+                    thread: None,
+                    write: Some(write),
+                    standing: Standing::Ungranted,
+                });
+            }
+            for saying in &owner.said {
+                let kind = match saying.said.event {
+                    OwnerEvent::Renewed => ActKind::Renewed,
+                    OwnerEvent::Write if owner.writes.is_empty() => ActKind::SaidWrite,
+                    _ => continue,
+                };
+                acts.push(Act {
+                    kind,
+                    event: saying.event,
+                    at: saying.at,
+                    token: saying.said.token,
+                    thread: saying.said.thread.as_deref(),
+                    write: None,
+                    standing: Standing::Ungranted,
+                });
+            }
+            acts.sort_by_key(|act| act.at.latest);
+            owner.acts = acts;
+        }
+    }
+
+    /// The place of the owner with this name.
+    pub(crate) fn owner(&self, name: &str) -> Option<usize> {
+        self.names.get(name).copied()
+    }
+
+    /// The grant that `owner` had at `at`, possibly.
+    pub(crate) fn grant_of(&self, owner: usize, at: Moment) -> Option<usize> {
+        let mine = &self.owners[owner].grants;
+        let begun = mine.partition_point(|index| self.grants[*index].begin.earliest <= at.latest);
+        let index = *mine[..begun].last()?;
+        self.grants[index].may_cover(at).then_some(index)
+    }
+
+    /// The place of the last grant of anybody that may have begun by `at`.
+    pub(crate) fn last_begun(&self, at: BootNanos) -> Option<usize> {
+        self.grants
+            .partition_point(|grant| grant.begin.earliest <= at)
+            .checked_sub(1)
+    }
+
+    /// Whether a grant surely isn't this owner's.
+    pub(crate) fn is_not_of(&self, grant: usize, owner: usize) -> bool {
+        match self.grants[grant].by {
+            By::Owner(by) => by != owner,
+            By::Lab => true,
+            By::Unknown => self.owners[owner].surely_idle(self.grants[grant].begin),
+        }
+    }
+
+    /// The number of the cycle in which something happened; 0 before the first.
+    pub(crate) fn cycle_at(&self, at: Moment) -> u32 {
+        let begun = self
+            .cycles
+            .partition_point(|cycle| cycle.began.at.earliest <= at.latest);
+        begun.checked_sub(1).map_or(0, |place| self.cycles[place].number)
+    }
+
+    /// The first grant after `grant` that belongs to another than `owner`, for sure or possibly.
+    pub(crate) fn successor(&self, grant: usize, owner: usize) -> Option<usize> {
+        (grant + 1..self.grants.len()).find(|next| self.grants[*next].by != By::Owner(owner))
+    }
+}
+
+impl<'h> Owner<'h> {
+    /// Files an event that is about this owner.
+    fn take(&mut self, event: &'h Event) {
+        match &event.what {
+            What::Started { slot, .. } => {
+                self.started = Some(event);
+                self.slot = Some(slot);
+            }
+            What::Ended { by_lab, .. } => {
+                self.ended = Some(Ended {
+                    at: event.at,
+                    event: event.id,
+                    by_lab: *by_lab,
+                });
+            }
+            What::Said(said) => self.said.push(Saying::new(event, said)),
+            What::Wire(wire) => self.wires.push((event, wire)),
+            What::WallReads {
+                count,
+                offset_ns,
+                mapped,
+            } => self.wall.push(WallCount {
+                at: event.at,
+                event: event.id,
+                count: *count,
+                offset_ns: *offset_ns,
+                mapped: *mapped,
+            }),
+            _ => {}
+        }
+    }
+}

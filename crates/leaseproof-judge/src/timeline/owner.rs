@@ -1,0 +1,167 @@
+//! One owner process: when it ran, what it said, what it wrote, which grants it had.
+
+use super::act::Act;
+use super::freeze::{Freeze, Spans};
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Event, EventId, OwnerEvent, Said, Wire};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::OwnerName;
+use std::time::Duration;
+
+/// Something that an owner said, and when it happened as far as is known.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Saying<'h> {
+    pub(crate) event: &'h Event,
+    pub(crate) said: &'h Said,
+    pub(crate) at: Moment,
+}
+
+impl<'h> Saying<'h> {
+    /// The owner's own stamp counts where it fits the arrival; nothing is said before it happened.
+    pub(crate) fn new(event: &'h Event, said: &'h Said) -> Self {
+        let at = match said.boot {
+            Some(boot) if boot <= event.at.latest => Moment::exact(boot),
+            _ => event.at,
+        };
+        Self { event, said, at }
+    }
+
+    pub(crate) fn is(&self, event: OwnerEvent) -> bool {
+        self.said.event == event
+    }
+
+    /// A failed renewal whose answer was a definite refusal.
+    pub(crate) fn is_definite_refusal(&self) -> bool {
+        self.is(OwnerEvent::RenewFailed)
+            && self
+                .said
+                .definite
+                .unwrap_or_else(|| self.said.reason.as_deref().is_some_and(names_a_refusal))
+    }
+
+    /// A word of the protocol between owner and store (a write is none).
+    pub(crate) fn is_protocol(&self) -> bool {
+        !matches!(
+            self.said.event,
+            OwnerEvent::Write | OwnerEvent::WriteRefused | OwnerEvent::Waiting
+        )
+    }
+}
+
+/// Whether a reason says that the store refused, in the words of known clients.
+fn names_a_refusal(reason: &str) -> bool {
+    let reason = reason.to_ascii_lowercase();
+    [
+        "not the holder",
+        "not held",
+        "not holder",
+        "absent",
+        "no longer",
+        "notacquired",
+        "not acquired",
+        "not owned",
+    ]
+    .iter()
+    .any(|words| reason.contains(words))
+}
+
+/// The end of an owner's root process.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) at: Moment,
+    pub(crate) event: EventId,
+    pub(crate) by_lab: bool,
+}
+
+/// Wall reads as the shim counted them.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct WallCount {
+    pub(crate) at: Moment,
+    pub(crate) event: EventId,
+    pub(crate) count: u64,
+    pub(crate) offset_ns: i64,
+    pub(crate) mapped: bool,
+}
+
+/// One owner process.
+#[derive(Clone, Debug)]
+pub(crate) struct Owner<'h> {
+    pub(crate) name: &'h OwnerName,
+    pub(crate) slot: Option<&'h str>,
+    pub(crate) started: Option<&'h Event>,
+    pub(crate) ended: Option<Ended>,
+    /// In the order in which it said them.
+    pub(crate) said: Vec<Saying<'h>>,
+    /// Places in the timeline's writes, without replays.
+    pub(crate) writes: Vec<usize>,
+    pub(crate) wires: Vec<(&'h Event, &'h Wire)>,
+    pub(crate) wall: Vec<WallCount>,
+    pub(crate) freezes: Vec<Freeze>,
+    /// Surely not running.
+    pub(crate) frozen: Spans,
+    /// Possibly not running.
+    pub(crate) may_be_frozen: Spans,
+    /// Places in the timeline's grants, in order.
+    pub(crate) grants: Vec<usize>,
+    /// What it did as the holder, in order.
+    pub(crate) acts: Vec<Act<'h>>,
+}
+
+impl<'h> Owner<'h> {
+    pub(crate) fn new(name: &'h OwnerName) -> Self {
+        Self {
+            name,
+            slot: None,
+            started: None,
+            ended: None,
+            said: Vec::new(),
+            writes: Vec::new(),
+            wires: Vec::new(),
+            wall: Vec::new(),
+            freezes: Vec::new(),
+            frozen: Spans::default(),
+            may_be_frozen: Spans::default(),
+            grants: Vec::new(),
+            acts: Vec::new(),
+        }
+    }
+
+    /// The least that it can have run between two moments.
+    pub(crate) fn ran_at_least(&self, from: BootNanos, until: BootNanos) -> Duration {
+        self.may_be_frozen.outside(from, until)
+    }
+
+    /// The most that it can have run between two moments.
+    pub(crate) fn ran_at_most(&self, from: BootNanos, until: BootNanos) -> Duration {
+        self.frozen.outside(from, until)
+    }
+
+    /// The moment at which it had run for `span` since `from`.
+    pub(crate) fn after_running(&self, from: Moment, span: Duration) -> Moment {
+        Moment {
+            earliest: from.earliest.plus(span),
+            latest: self.may_be_frozen.advance(from.latest, span),
+        }
+    }
+
+    /// Whether it surely did nothing at all during `span`: not started, ended, or frozen throughout.
+    pub(crate) fn surely_idle(&self, span: Moment) -> bool {
+        self.started.is_some_and(|event| span.latest < event.at.earliest)
+            || self.ended.is_some_and(|ended| ended.at.latest < span.earliest)
+            || self.frozen.contain(span.earliest, span.latest)
+    }
+
+    /// The last thaw that may have come before `at`.
+    pub(crate) fn thaw_before(&self, at: BootNanos) -> Option<Moment> {
+        let thaws = self.freezes.partition_point(|freeze| freeze.possible.0 <= at);
+        self.freezes[..thaws]
+            .iter()
+            .rev()
+            .find_map(|freeze| freeze.thaw.filter(|thaw| thaw.earliest <= at))
+    }
+
+    /// What it said from `from` on.
+    pub(crate) fn said_since(&self, from: BootNanos) -> &[Saying<'h>] {
+        &self.said[self.said.partition_point(|saying| saying.at.latest < from)..]
+    }
+}

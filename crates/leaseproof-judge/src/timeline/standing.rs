@@ -1,0 +1,253 @@
+//! What each act rests on: a grant in force, one that was due, or none. This is where an owner is
+//! charged, and where a straddling act is told from a late one.
+
+use super::act::{Act, ActKind, Standing};
+use super::coverage::StoreCoverage;
+use super::grant::{By, Grant};
+use super::owner::{Owner, Saying};
+use leaseproof_model::budget::Budget;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::OwnerEvent;
+use leaseproof_model::moment::Moment;
+use leaseproof_model::truth::Truth;
+use std::collections::{HashMap, HashSet};
+
+/// How many acts of one connection after *due* may still straddle: the first may have been sent
+/// before, and the second was sent after its answer; a third follows an act that itself began after.
+const STRADDLING_OF_A_CONNECTION: u32 = 2;
+
+/// Whether an act at `at` is known not to straddle `due`, by time alone: it came more than one
+/// heartbeat of running time after *due*, and after the last thaw.
+pub(crate) fn out_of_reach(owner: &Owner<'_>, due: Moment, at: Moment, budget: &Budget) -> Truth {
+    let thaw = owner.thaw_before(at.latest);
+    let sure = due.latest < at.earliest
+        && owner.ran_at_least(due.latest, at.earliest) > budget.heartbeat
+        && thaw.is_none_or(|thaw| thaw.latest < at.earliest && at.earliest.since(thaw.latest) > budget.heartbeat);
+    if sure {
+        return Truth::Yes;
+    }
+    let possible = owner.ran_at_most(due.earliest, at.latest) > budget.heartbeat
+        && owner
+            .thaw_before(at.earliest)
+            .is_none_or(|thaw| at.latest.since(thaw.earliest) > budget.heartbeat);
+    if possible { Truth::CannotTell } else { Truth::No }
+}
+
+/// Gives each act of `owner` its standing.
+pub(crate) fn stand(owner: &mut Owner<'_>, grants: &[Grant<'_>], store: &StoreCoverage, budget: &Budget) {
+    let mut acts = std::mem::take(&mut owner.acts);
+    let writes = Ledger::new(owner, grants, |grant| grant.due_for_writes);
+    let claims = Ledger::new(owner, grants, |grant| grant.due);
+    let hidden = Hidden::new(owner, grants);
+    let mut trail = Trail::new(owner, grants);
+    for act in &mut acts {
+        let ledger = if act.kind == ActKind::Renewed { &claims } else { &writes };
+        act.standing = trail.standing(act, owner, ledger, &hidden, grants, store, budget);
+    }
+    owner.acts = acts;
+}
+
+/// The grants of one owner by their begin, with the one that was due last among each and those before.
+struct Ledger {
+    begins: Vec<BootNanos>,
+    last: Vec<(usize, Option<Moment>)>,
+}
+
+impl Ledger {
+    fn new(owner: &Owner<'_>, grants: &[Grant<'_>], due: impl Fn(&Grant<'_>) -> Option<Moment>) -> Self {
+        let mut begins = Vec::with_capacity(owner.grants.len());
+        let mut last: Vec<(usize, Option<Moment>)> = Vec::with_capacity(owner.grants.len());
+        for index in &owner.grants {
+            let grant = &grants[*index];
+            let before = begins.last().copied().unwrap_or(BootNanos(0));
+            begins.push(grant.begin.earliest.max(before));
+            let this = (*index, due(grant));
+            let latest = match last.last() {
+                Some(before) if ends(before.1) > ends(this.1) => *before,
+                _ => this,
+            };
+            last.push(latest);
+        }
+        Self { begins, last }
+    }
+
+    /// The grant that was due last among those that may have begun by `at`.
+    fn at(&self, at: Moment) -> Option<(usize, Option<Moment>)> {
+        match self.begins.partition_point(|begin| *begin <= at.latest) {
+            0 => None,
+            n => Some(self.last[n - 1]),
+        }
+    }
+}
+
+fn ends(due: Option<Moment>) -> BootNanos {
+    due.map_or(BootNanos(u64::MAX), |due| due.latest)
+}
+
+/// Grants that belong to nobody known and may be this owner's.
+struct Hidden {
+    spans: Vec<(BootNanos, BootNanos)>,
+    latest_end: Vec<BootNanos>,
+}
+
+impl Hidden {
+    fn new(owner: &Owner<'_>, grants: &[Grant<'_>]) -> Self {
+        let mut spans = Vec::new();
+        let mut latest_end = Vec::new();
+        let mut latest = BootNanos(0);
+        for grant in grants
+            .iter()
+            .filter(|grant| grant.by == By::Unknown && !owner.surely_idle(grant.begin))
+        {
+            let end = ends(grant.lasts_until());
+            latest = latest.max(end);
+            spans.push((grant.begin.earliest, end));
+            latest_end.push(latest);
+        }
+        Self { spans, latest_end }
+    }
+
+    fn may_cover(&self, at: Moment) -> bool {
+        match self.spans.partition_point(|span| span.0 <= at.latest) {
+            0 => false,
+            n => self.latest_end[n - 1] >= at.earliest,
+        }
+    }
+}
+
+/// What came before an act: on its connection, of its thread, since the thaw.
+struct Trail<'h> {
+    /// Acts surely after *due* by connection; the grant, how many, whether one was refused.
+    connections: HashMap<u64, (usize, u32, bool)>,
+    /// Acts surely after *due* by thread.
+    threads: HashMap<&'h str, usize>,
+    /// Refusals that threads were told, and `acquired` that no grant answers.
+    refusals: Vec<(&'h str, Moment)>,
+    ghosts: Vec<Moment>,
+    last_claim: Option<BootNanos>,
+    told: usize,
+    refused: HashMap<&'h str, Moment>,
+}
+
+impl<'h> Trail<'h> {
+    fn new(owner: &Owner<'h>, grants: &[Grant<'_>]) -> Self {
+        let answered: HashSet<_> = owner
+            .grants
+            .iter()
+            .filter_map(|index| grants[*index].acquired.map(|it| it.id))
+            .collect();
+        let is_ghost = |saying: &&Saying<'_>| saying.is(OwnerEvent::Acquired) && !answered.contains(&saying.event.id);
+        let tells = |saying: &&Saying<'_>| {
+            saying.is_definite_refusal() || matches!(saying.said.event, OwnerEvent::Lost | OwnerEvent::WriteRefused)
+        };
+        Self {
+            connections: HashMap::new(),
+            threads: HashMap::new(),
+            refusals: owner
+                .said
+                .iter()
+                .filter(tells)
+                .filter_map(|saying| Some((saying.said.thread.as_deref()?, saying.at)))
+                .collect(),
+            ghosts: owner.said.iter().filter(is_ghost).map(|saying| saying.at).collect(),
+            last_claim: None,
+            told: 0,
+            refused: HashMap::new(),
+        }
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "each is one noun of the question, and the caller has them at hand"
+    )]
+    fn standing(
+        &mut self,
+        act: &Act<'h>,
+        owner: &Owner<'_>,
+        ledger: &Ledger,
+        hidden: &Hidden,
+        grants: &[Grant<'_>],
+        store: &StoreCoverage,
+        budget: &Budget,
+    ) -> Standing {
+        while let Some((thread, at)) = self.refusals.get(self.told).filter(|it| it.1.latest <= act.at.earliest) {
+            self.refused.insert(thread, *at);
+            self.told += 1;
+        }
+        let claimed_before = self.last_claim;
+        if act.write.is_none() {
+            self.last_claim = Some(act.at.earliest);
+        }
+        let Some((index, due)) = ledger.at(act.at) else {
+            return Standing::Ungranted;
+        };
+        let Some(due) = due else {
+            return Standing::Granted(index);
+        };
+        let far = out_of_reach(owner, due, act.at, budget);
+        if due.latest >= act.at.earliest {
+            let granted = due.earliest > act.at.latest || far == Truth::No || hidden.may_cover(act.at);
+            return if granted {
+                Standing::Granted(index)
+            } else {
+                Standing::MayBeLate(index)
+            };
+        }
+        if self.claims_another(due, act.at) {
+            return Standing::Ungranted;
+        }
+        let late = self.cannot_straddle(act, owner, (index, due), far, claimed_before);
+        // "Nothing extended it since" holds only where the store was watched since its last change.
+        let grant = &grants[index];
+        let last_change = grant.extensions.last().map_or(grant.begin, |change| change.at);
+        let known = store.covers(last_change.latest, act.at.latest) && !hidden.may_cover(act.at);
+        match late {
+            Truth::Yes if known => Standing::Late(index),
+            Truth::No => Standing::Straddling(index),
+            _ => Standing::MayBeLate(index),
+        }
+    }
+
+    /// Since *due* it said that it acquired, and no grant answers to that.
+    fn claims_another(&self, due: Moment, at: Moment) -> bool {
+        let from = self.ghosts.partition_point(|ghost| ghost.latest <= due.latest);
+        self.ghosts.get(from).is_some_and(|ghost| ghost.earliest <= at.latest)
+    }
+
+    /// The act is surely after *due*; whether it is also known not to straddle. Notes it down.
+    fn cannot_straddle(
+        &mut self,
+        act: &Act<'h>,
+        owner: &Owner<'_>,
+        (grant, due): (usize, Moment),
+        far: Truth,
+        claimed_before: Option<BootNanos>,
+    ) -> Truth {
+        let mut late = far;
+        if let Some(write) = act.write {
+            let seen = self.connections.entry(write.connection).or_insert((grant, 0, false));
+            if seen.0 != grant {
+                *seen = (grant, 0, false);
+            }
+            if seen.1 >= STRADDLING_OF_A_CONNECTION || seen.2 {
+                late = Truth::Yes;
+            }
+            seen.1 += 1;
+            seen.2 |= !write.accepted;
+            return late;
+        }
+        let first_since_thaw = owner
+            .thaw_before(act.at.latest)
+            .is_some_and(|thaw| claimed_before.is_none_or(|claim| claim < thaw.latest));
+        match act.thread {
+            Some(thread) => {
+                let refused = self.refused.get(thread).is_some_and(|at| at.earliest > due.latest);
+                let before = self.threads.insert(thread, grant);
+                late = Truth::from(refused || before == Some(grant));
+            }
+            None if first_since_thaw => late = Truth::No,
+            None => {}
+        }
+        late
+    }
+}

@@ -1,0 +1,165 @@
+//! Findings and premises → the verdict. Safety and availability apart; a repeat never erases a
+//! violated cycle; what is not shown is "cannot tell".
+
+use crate::Policy;
+use crate::measures::measures;
+use crate::premises::{Scene, Stage, premises};
+use crate::rules::{Facts, findings};
+use crate::timeline::{Cycle, EndKind, Timeline};
+use leaseproof_model::finding::Finding;
+use leaseproof_model::rule::Class;
+use leaseproof_model::scenario::{PremiseName, ScenarioId};
+use leaseproof_model::truth::Truth;
+use leaseproof_model::verdict::{Premise, ScenarioVerdict, Verdict};
+use std::collections::BTreeSet;
+
+/// Everything that one cycle came to.
+struct CycleSeen {
+    number: u32,
+    premises: Vec<Premise>,
+    /// The lease was kept, or freed at once, where that is asked; `None` where the cycle can't show it.
+    kept: Option<Truth>,
+    /// The lab drew it again, and said why.
+    redrawn: bool,
+}
+
+pub(crate) fn verdict(facts: &Facts<'_, '_>, policy: &Policy, twin: Option<ScenarioVerdict>) -> ScenarioVerdict {
+    let timeline = facts.timeline;
+    let ask = timeline.ask;
+    let stage = Stage::new(timeline);
+    let cycles: Vec<CycleSeen> = timeline
+        .cycles
+        .iter()
+        .map(|cycle| look(timeline, &stage.scene(cycle), cycle, policy))
+        .collect();
+    let lost: Vec<u32> = cycles
+        .iter()
+        .filter(|cycle| cycle.kept == Some(Truth::No))
+        .map(|cycle| cycle.number)
+        .collect();
+    let findings = findings(facts, &lost, policy);
+    let breached: BTreeSet<u32> = findings
+        .iter()
+        .filter(|it| it.class == Class::Breach)
+        .map(|it| it.cycle)
+        .collect();
+    let safe = |cycle: &CycleSeen| {
+        cycle.premises.iter().all(|premise| premise.holds.is_yes()) && !breached.contains(&cycle.number)
+    };
+    let all = |cycle: &CycleSeen| safe(cycle) && !lost.contains(&cycle.number) && !cycle.redrawn;
+    let held = cycles.iter().filter(|cycle| all(cycle)).count();
+    let safety = safety(timeline, &cycles, &findings, safe);
+    let availability = availability(timeline, &cycles, &findings, safety);
+    let mut verdict = safety;
+    if ask.availability {
+        verdict = verdict.max(availability.unwrap_or(Verdict::CannotTell));
+    }
+    if let Some(twin) = &twin {
+        verdict = verdict.max(twin.verdict);
+    }
+    ScenarioVerdict {
+        id: ask.scenario,
+        store: ask.store.kind.clone(),
+        verdict,
+        safety,
+        availability,
+        cycles_held: u32::try_from(held).unwrap_or(u32::MAX),
+        cycles: u32::try_from(cycles.len()).unwrap_or(u32::MAX),
+        took_ms: timeline.history.took_ms,
+        premises: cycles.into_iter().flat_map(|cycle| cycle.premises).collect(),
+        findings,
+        measures: measures(&stage),
+        twin: twin.map(Box::new),
+    }
+}
+
+fn look<'t, 'h>(
+    timeline: &'t Timeline<'h>,
+    scene: &Scene<'_, 't, 'h>,
+    cycle: &'t Cycle<'h>,
+    policy: &Policy,
+) -> CycleSeen {
+    let premises = premises(scene, policy);
+    let off = |name: PremiseName| policy.premises_off.contains(name.as_str());
+    let too_long = premises
+        .iter()
+        .any(|premise| premise.name == PremiseName::BelowMargin && !premise.holds.is_yes());
+    let late = cycle.rig_late.is_some() && !off(PremiseName::RigOnTime);
+    CycleSeen {
+        number: cycle.number,
+        kept: if too_long { None } else { kept(timeline, scene) },
+        redrawn: too_long || late || cycle.writer_frozen.is_some(),
+        premises,
+    }
+}
+
+/// What availability asks of a cycle of this scenario.
+fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
+    if !timeline.ask.availability {
+        return None;
+    }
+    let grant = scene.grant()?;
+    match timeline.ask.scenario {
+        ScenarioId::PauseWithinMargin | ScenarioId::Reset | ScenarioId::IdleDrop | ScenarioId::ClockForward => {
+            let over = scene.over();
+            Some(match grant.lasts_until() {
+                Some(end) if end.latest < over => Truth::No,
+                Some(end) if end.earliest <= over => Truth::CannotTell,
+                _ => Truth::Yes,
+            })
+        }
+        // Free at once: released, and not left to its expiry.
+        ScenarioId::CleanRelease => Some(match grant.end {
+            Some(end) if end.kind == EndKind::Released => Truth::Yes,
+            Some(_) => Truth::No,
+            None => Truth::CannotTell,
+        }),
+        _ => None,
+    }
+}
+
+fn safety(
+    timeline: &Timeline<'_>,
+    cycles: &[CycleSeen],
+    findings: &[Finding],
+    safe: impl Fn(&CycleSeen) -> bool,
+) -> Verdict {
+    let breaches = || findings.iter().filter(|it| it.class == Class::Breach);
+    if breaches().any(|it| it.certainty.is_yes()) {
+        return Verdict::Violated;
+    }
+    let wanted = usize::try_from(timeline.ask.cycles.max(1)).unwrap_or(usize::MAX);
+    let shown = cycles.iter().filter(|cycle| safe(cycle) && !cycle.redrawn).count();
+    let all_explained = cycles.iter().all(|cycle| cycle.redrawn || safe(cycle));
+    if timeline.history.complete && breaches().next().is_none() && shown >= wanted && all_explained {
+        Verdict::Proven
+    } else {
+        Verdict::CannotTell
+    }
+}
+
+fn availability(
+    timeline: &Timeline<'_>,
+    cycles: &[CycleSeen],
+    findings: &[Finding],
+    safety: Verdict,
+) -> Option<Verdict> {
+    let given_up = findings
+        .iter()
+        .any(|it| it.class == Class::Availability && it.certainty.is_yes());
+    let kept = || cycles.iter().filter_map(|cycle| cycle.kept);
+    if given_up || kept().any(|it| it == Truth::No) {
+        return Some(Verdict::Violated);
+    }
+    if !timeline.ask.availability {
+        return None;
+    }
+    if kept().any(|it| it == Truth::CannotTell) {
+        return Some(Verdict::CannotTell);
+    }
+    match timeline.ask.scenario {
+        // Asked is that the step makes no difference: what safety shows, shows this.
+        ScenarioId::ClockBack => (safety == Verdict::Proven).then_some(Verdict::Proven),
+        _ => kept().next().map(|_| Verdict::Proven),
+    }
+}
