@@ -11,7 +11,10 @@ use leaseproof_model::event::{FaultKind, FaultPhase};
 use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// How long a process may take to load its libraries.
+const LOADING: Duration = Duration::from_secs(1);
 
 /// A stepped clock. Its end is [`Stepped::undo`]; dropping it undoes too.
 #[must_use = "a step that is dropped is undone"]
@@ -79,7 +82,12 @@ fn apply(
     if target.pidfd().has_ended() {
         return Err(FaultError::Gone);
     }
-    if !shim.mapped_in(target.family()) {
+    // A process that begins just now has not loaded its libraries yet.
+    let patience = Instant::now() + LOADING;
+    while !shim.mapped_in(target.family()) {
+        if Instant::now() < patience && !target.pidfd().wait_ended(Duration::from_millis(10)) {
+            continue;
+        }
         return Err(FaultError::NotOffered(
             "the clock shim is not loaded in every process of the owner (is it linked statically?)".to_owned(),
         ));
