@@ -32,7 +32,7 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut header = None;
     let mut runs: BTreeMap<u32, History> = BTreeMap::new();
-    let mut not_offered = Vec::new();
+    let mut not_offered: Vec<NotOffered> = Vec::new();
     let mut problems = Vec::new();
     let mut line = Vec::new();
     let mut number = 0;
@@ -81,5 +81,8 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
             history.complete = false;
         }
     }
-    Ok(Bundle { header, histories: runs.into_values().collect(), not_offered, problems })
+    // A scenario that turned out not to be offered has left the begin of a record.
+    let offered = |history: &History| not_offered.iter().all(|it| it.id != history.ask.scenario);
+    let histories = runs.into_values().filter(offered).collect();
+    Ok(Bundle { header, histories, not_offered, problems })
 }

@@ -20,6 +20,8 @@ use std::thread::JoinHandle;
 
 /// What is kept of one owner's output; more is read on and dropped, or the pipe itself would pause it.
 const KEPT_BYTES: u64 = 16 << 20;
+/// How long a look at an empty pipe lasts.
+const LOOK: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// A longer line is cut: no event line is.
 const LINE_BYTES: usize = 64 << 10;
 /// What the record keeps of a raw line.
@@ -91,7 +93,8 @@ impl Reading {
                 Err(Errno::AGAIN) => {
                     empty_at = asked;
                     let mut fds = [PollFd::new(pipe, PollFlags::IN)];
-                    let _ = poll(&mut fds, None);
+                    // Looked at again and again, so that "empty" is never old news.
+                    let _ = poll(&mut fds, Some(&LOOK));
                 }
                 Err(Errno::INTR) => {}
                 Err(_) => break,

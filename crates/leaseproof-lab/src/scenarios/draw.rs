@@ -29,11 +29,6 @@ impl Draw {
         let nanos = u64::try_from(below.as_nanos()).unwrap_or(u64::MAX).max(1);
         Duration::from_nanos(self.next() % nanos)
     }
-
-    /// A coin.
-    pub fn coin(&mut self) -> bool {
-        self.next() & 1 == 1
-    }
 }
 
 #[cfg(test)]

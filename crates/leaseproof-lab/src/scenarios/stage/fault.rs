@@ -8,7 +8,7 @@ use leaseproof_fault::pause::pause_child::pause_child;
 use leaseproof_fault::pause::pause_parent::pause_parent;
 use leaseproof_fault::pause::pause_tree::pause_tree;
 use leaseproof_fault::pause::{self, Method, Paused};
-use leaseproof_fault::relay::{Cut as RelayCut, Mode};
+use leaseproof_fault::relay;
 use leaseproof_fault::{FaultError, kill_tree, terminate};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{FaultEvent, FaultKind, FaultPhase, Source, What};
@@ -55,16 +55,22 @@ pub enum WireFault {
     IdleDrop,
 }
 
-/// A fault of the network in force.
-pub struct Cut {
-    cut: RelayCut,
+/// A fault of the network: in force, or done to the connections that there were.
+pub enum Cut {
+    /// In force until it is healed.
+    Held(relay::Held),
+    /// Done; new connections work.
+    Done(relay::Cut),
 }
 
 impl Cut {
     /// When it came into force.
     #[must_use]
     pub fn confirmed(&self) -> Moment {
-        self.cut.confirmed()
+        match self {
+            Self::Held(held) => held.confirmed(),
+            Self::Done(cut) => cut.confirmed,
+        }
     }
 }
 
@@ -198,19 +204,23 @@ impl Stage<'_> {
         let sink = self.fault_sink(owner);
         let relay = self.seat(owner)?.relay();
         let relay = relay.ok_or_else(|| Halt::NotOffered("there is no network between owner and store".to_owned()))?;
-        let mode = match fault {
-            WireFault::Blackhole => Mode::Blackhole,
-            WireFault::Reset => Mode::Reset,
-            WireFault::IdleDrop => Mode::IdleDrop,
-        };
-        let cut = relay.cut(self.ready.warden.next_fault(), mode, &sink);
-        Ok(Cut { cut })
+        let number = self.ready.warden.next_fault();
+        Ok(match fault {
+            WireFault::Blackhole => Cut::Held(relay.blackhole(number, &sink)),
+            WireFault::Reset => Cut::Done(relay.reset(number, &sink)),
+            WireFault::IdleDrop => Cut::Done(relay.idle_drop(number, &sink)),
+        })
     }
 
     /// Lets the network be as it was.
-    pub fn heal(&mut self, mut cut: Cut, due: BootNanos) -> Step {
-        cut.cut.due(Moment::exact(due));
-        cut.cut.heal();
+    pub fn heal(&mut self, cut: Cut, due: BootNanos) -> Step {
+        match cut {
+            Cut::Held(mut held) => {
+                held.due(Moment::exact(due));
+                held.heal();
+            }
+            Cut::Done(cut) => cut.over(Moment::exact(due)),
+        }
         self.look();
         Ok(())
     }
