@@ -28,13 +28,7 @@ fn main() {
             "-nostdlib",
             "-fno-stack-protector",
         ])
-        .args([
-            "-fno-builtin",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-Wl,-z,relro,-z,now,--no-undefined-version",
-        ])
+        .args(["-fno-builtin", "-Wall", "-Wextra", "-Werror", "-Wl,-z,relro,-z,now"])
         .args(["shim/clock.c", "-o"])
         .arg(&out)
         .status()

@@ -10,6 +10,7 @@ use leaseproof_fault::pause::{Method, availability};
 use leaseproof_fault::warden::{self, Warden};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::clock::boot_now;
+use leaseproof_proc::priority;
 use std::error::Error;
 use std::process::ExitCode;
 use std::thread;
@@ -38,6 +39,10 @@ fn main() -> ExitCode {
 fn measure(count: usize) -> Result<(), Box<dyn Error>> {
     let dir = env::temp_dir().join(format!("leaseproof-precision-{}", std::process::id()));
     let warden = Warden::start(&dir)?;
+    match priority::raise_this_thread() {
+        Ok(()) => println!("before ordinary threads"),
+        Err(error) => println!("as an ordinary thread: {error}"),
+    }
     for method in [Method::Sigstop, Method::CgroupV2] {
         if let Err(why) = availability(method) {
             println!("{method}: not offered here: {why}");

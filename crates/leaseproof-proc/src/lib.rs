@@ -12,5 +12,6 @@ pub mod family;
 pub mod identity;
 pub mod maps;
 pub mod pidfd;
+pub mod priority;
 pub mod stat;
 pub mod threads;

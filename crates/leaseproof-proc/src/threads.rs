@@ -52,14 +52,19 @@ pub fn tids(pid: u32) -> Vec<u32> {
 /// One look at one thread; `None` when it is gone.
 #[must_use]
 pub fn look(pid: u32, tid: u32) -> Option<Thread> {
-    let line = fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
-    let line = String::from_utf8_lossy(&line);
-    let state = line.get(line.rfind(')')? + 1..)?.trim_start().chars().next()?;
     Some(Thread {
         tid,
-        state,
+        state: state(pid, tid)?,
         off_cpu: off_cpu(pid, tid).ok(),
     })
+}
+
+/// The state letter of one thread; `None` when it is gone.
+#[must_use]
+pub fn state(pid: u32, tid: u32) -> Option<char> {
+    let line = fs::read(format!("/proc/{pid}/task/{tid}/stat")).ok()?;
+    let line = String::from_utf8_lossy(&line);
+    line.get(line.rfind(')')? + 1..)?.trim_start().chars().next()
 }
 
 fn off_cpu(pid: u32, tid: u32) -> io::Result<bool> {

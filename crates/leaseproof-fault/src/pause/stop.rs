@@ -130,19 +130,17 @@ impl Stopped {
         let mut waits = Waits::default();
         for fd in self.held.iter().rev() {
             loop {
-                let stopped = threads::tids(fd.id().pid)
+                let pid = fd.id().pid;
+                let stopped = threads::tids(pid)
                     .into_iter()
-                    .filter_map(|tid| threads::look(fd.id().pid, tid))
-                    .find(|thread| thread.state == 'T');
-                let Some(thread) = stopped else { break };
+                    .find(|&tid| threads::state(pid, tid) == Some('T'));
+                let Some(tid) = stopped else { break };
                 if fd.has_ended() {
                     break;
                 }
                 if Instant::now() >= deadline {
                     return Err(format!(
-                        "thread {} of process {} is stopped again; something else sends it SIGSTOP",
-                        thread.tid,
-                        fd.id().pid
+                        "thread {tid} of process {pid} is stopped again; something else sends it SIGSTOP"
                     ));
                 }
                 waits.wait();

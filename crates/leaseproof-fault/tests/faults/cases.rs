@@ -294,7 +294,8 @@ fn drop_thaws_ok() {
 fn kill_tree_ok() {
     let rig = Rig::new();
     let owner = rig.start(&["sh", "-c", FAMILY], false);
-    Lines::of(&owner).until("child");
+    let mut lines = Lines::of(&owner);
+    lines.until("child");
     let before = owner.target().family().look().expect("readable");
     let (_, killed) = kill_tree(&rig.warden, owner.target(), &rig.sink()).expect("kills");
     assert!(killed.contains(&owner.process()));
@@ -332,7 +333,8 @@ fn terminate_ok() {
 fn deadline_ends_a_pause_ok() {
     let rig = Rig::new();
     let owner = rig.start(&["sh", "-c", FAMILY], false);
-    Lines::of(&owner).until("child");
+    let mut lines = Lines::of(&owner);
+    lines.until("child");
     let hold = Duration::from_secs(1);
     let paused = pause_tree(&rig.warden, owner.target(), Method::Sigstop, hold, &rig.sink()).expect("pauses");
     let pids: Vec<u32> = paused.processes().iter().map(|id| id.pid).collect();
@@ -367,7 +369,8 @@ fn undo_all_ok() {
 fn cgroup_is_removed_ok() {
     let rig = Rig::new();
     let owner = rig.start(&["sh", "-c", FAMILY], true);
-    Lines::of(&owner).until("child");
+    let mut lines = Lines::of(&owner);
+    lines.until("child");
     let group = owner.target().cgroup().expect("has one").path().to_owned();
     assert!(group.starts_with(cgroup::home().expect("offered")));
     owner.end().expect("ends");

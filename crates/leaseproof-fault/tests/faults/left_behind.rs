@@ -5,6 +5,7 @@ use crate::cases::if_offered;
 use crate::rig::{Rig, eventually, stands};
 use crate::victim;
 use leaseproof_fault::journal::{self, Healed};
+use leaseproof_fault::pause::{Method, availability};
 use leaseproof_fault::torture_points::{self as points};
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::family::marked;
@@ -15,12 +16,15 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::Duration;
 
 pub const ALL: &[Case] = &[
     ("killed-at-each-point-sigstop-ok", || killed_at_each_point("sigstop")),
     ("killed-at-each-point-cgroup-ok", || {
         if_offered(|| killed_at_each_point("cgroup-v2"));
     }),
+    ("killed-at-any-moment-ok", killed_at_any_moment),
     ("hung-run-ok", hung_run_ok),
     ("warden-killed-too-sigstop-ok", || warden_killed_too("sigstop")),
     ("warden-killed-too-cgroup-ok", || {
@@ -111,13 +115,36 @@ fn killed_at_each_point(method: &str) {
             Some(9),
             "it did not pass {point}"
         );
-        eventually("the warden has removed its journal and gone", || {
-            fs::read_dir(dir.path()).expect("readable").next().is_none()
-                && victim.warden.as_ref().is_none_or(|(id, _)| !identity::is_alive(*id))
-        });
-        if let Some((_, mark)) = &victim.warden {
-            assert_eq!(victim.processes(), [], "left after {point}");
-            no_cgroup_is_left(mark);
+        nothing_is_left(dir.path(), &victim, point);
+    }
+}
+
+fn nothing_is_left(dir: &Path, victim: &Victim, after: &str) {
+    eventually("the warden has removed its journal and gone", || {
+        fs::read_dir(dir).expect("readable").next().is_none()
+            && victim.warden.as_ref().is_none_or(|(id, _)| !identity::is_alive(*id))
+    });
+    if let Some((_, mark)) = &victim.warden {
+        assert_eq!(victim.processes(), [], "left after {after}");
+        no_cgroup_is_left(mark);
+    }
+}
+
+/// The instants are spread over the run and don't have to be met.
+fn killed_at_any_moment() {
+    let method = if availability(Method::CgroupV2).is_ok() {
+        "cgroup-v2"
+    } else {
+        "sigstop"
+    };
+    for round in 0..12 {
+        for method in ["sigstop", method] {
+            let dir = tempfile::tempdir().expect("a folder");
+            let mut victim = Victim::start(dir.path(), method, 600_000, None);
+            thread::sleep(Duration::from_millis(4) * round);
+            signal(victim.child.id(), Signal::KILL);
+            victim.child.wait().expect("waits");
+            nothing_is_left(dir.path(), &victim, "a kill");
         }
     }
 }

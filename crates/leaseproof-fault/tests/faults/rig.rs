@@ -64,7 +64,7 @@ impl Rig {
     }
 }
 
-/// Reads an owner's lines.
+/// Reads an owner's lines. Once it is dropped, an owner that prints dies of that.
 pub struct Lines(BufReader<ChildStdout>);
 
 impl Lines {
