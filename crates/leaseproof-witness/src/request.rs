@@ -7,6 +7,9 @@ pub const MAX_HEAD: usize = 16 * 1024;
 /// The longest body.
 pub const MAX_BODY: usize = 64 * 1024;
 
+/// The header by which the lab marks a replay.
+pub const REPLAY: &str = "leaseproof-replay";
+
 /// One request, as far as the witness cares. Its body is read and dropped.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
@@ -20,6 +23,8 @@ pub struct Request {
     pub bad_token: Option<String>,
     /// The `Lease-Owner` header.
     pub owner: Option<String>,
+    /// Whether it says that it is a replay (believed only of the lab itself).
+    pub replay: bool,
     /// Whether the connection stays open afterwards.
     pub keep_alive: bool,
 }
@@ -88,6 +93,7 @@ pub fn parse(bytes: &[u8]) -> Parsed {
         token,
         bad_token,
         owner: one("lease-owner").map(cut),
+        replay: one(REPLAY).is_some(),
         keep_alive,
     };
     Parsed::Whole(request, head_len + body_len)

@@ -333,7 +333,7 @@ impl Server {
             mode: self.mode,
             claims_owner: request.owner.clone().filter(|claimed| claimed != owner.as_str()),
             arrived: late.then_some(arrived.first),
-            replay: owner.is_lab(),
+            replay: owner.is_lab() && request.replay,
         });
         // The record first: an owner that has its answer can act on it at once.
         self.saw(at, Some(owner.clone()), what)?;

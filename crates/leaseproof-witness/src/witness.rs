@@ -2,6 +2,7 @@
 
 use crate::fence::WitnessFlaw;
 use crate::message::{Command, Hello, Order, Report};
+use crate::request::REPLAY;
 use crate::server;
 use leaseproof_model::clock::Stamp;
 use leaseproof_model::event::What;
@@ -144,6 +145,8 @@ struct State {
     serial: u64,
     mode: Option<WitnessMode>,
     owners: Vec<(String, OwnerName)>,
+    /// The greatest token that the lab itself wrote with.
+    lab_wrote: Option<Token>,
 }
 
 impl Shared {
@@ -312,8 +315,8 @@ impl Witness {
         })
     }
 
-    /// A write by the lab itself with an old token, through the same door as any other; whether it
-    /// was accepted.
+    /// A write by the lab itself, through the same door as any other; whether it was accepted. It is
+    /// a replay, and marked so, when the lab has written with a greater token before.
     ///
     /// # Errors
     /// When the server doesn't answer.
@@ -326,7 +329,7 @@ impl Witness {
             let mut socket = TcpStream::connect_timeout(&self.address, ANSWER_TIMEOUT)?;
             socket.set_read_timeout(Some(ANSWER_TIMEOUT))?;
             let request = format!(
-                "POST {path}/write HTTP/1.1\r\nhost: {}\r\nlease-owner: lab\r\nfencing-token: {token}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n",
+                "POST {path}/write HTTP/1.1\r\nhost: {}\r\nlease-owner: lab\r\nfencing-token: {token}\r\n{mark}connection: close\r\ncontent-length: 0\r\n\r\n",
                 self.address
             );
             socket.write_all(request.as_bytes())?;
