@@ -322,6 +322,16 @@ impl Witness {
     /// When the server doesn't answer.
     pub fn replay(&self, token: Token) -> Result<bool, WitnessError> {
         let url = self.url_for(&OwnerName::lab())?;
+        let mark = {
+            let mut state = self.shared.lock();
+            let greatest = state.lab_wrote.max(Some(token));
+            state.lab_wrote = greatest;
+            if greatest > Some(token) {
+                format!("{REPLAY}: 1\r\n")
+            } else {
+                String::new()
+            }
+        };
         let path = url
             .trim_start_matches("http://")
             .trim_start_matches(&self.address.to_string());
