@@ -120,6 +120,13 @@ impl Frozen {
         self.wait_until(false)
     }
 
+    /// The processes that stand still after the thaw: a stop that something else sent meanwhile
+    /// shows only now.
+    pub(super) fn stopped_by_others(&self) -> Vec<u32> {
+        let stands = |pid: &u32| threads::state(*pid, *pid) == Some('T');
+        self.processes.iter().map(|id| id.pid).filter(stands).collect()
+    }
+
     /// The kernel's measure of this pause, once it is over.
     pub(super) fn kernel_witness(&self) -> Option<Duration> {
         self.group.frozen_for()?.checked_sub(self.frozen_before?)

@@ -233,7 +233,13 @@ impl Paused {
         }
         let kernel_witness = match &self.means {
             Means::Stop(_) => None,
-            Means::Freeze(frozen) => frozen.kernel_witness(),
+            Means::Freeze(frozen) => {
+                for pid in frozen.stopped_by_others() {
+                    self.report
+                        .note(format!("process {pid} is stopped: something else sent it SIGSTOP"));
+                }
+                frozen.kernel_witness()
+            }
         };
         let fired = match self.warden.clear(self.fault) {
             Ok(fired) => fired,

@@ -2,9 +2,12 @@
 
 use crate::Case;
 use crate::cases::if_offered;
-use crate::rig::{Rig, eventually, stands};
+use crate::rig::{LONG, Rig, eventually, stands};
 use crate::victim;
+use leaseproof_fault::FaultError;
 use leaseproof_fault::journal::{self, Healed};
+use leaseproof_fault::launch::{Launch, launch};
+use leaseproof_fault::pause::pause_tree::pause_tree;
 use leaseproof_fault::pause::{Method, availability};
 use leaseproof_fault::torture_points::{self as points};
 use leaseproof_model::name::ProcessId;
@@ -30,6 +33,7 @@ pub const ALL: &[Case] = &[
     ("warden-killed-too-cgroup-ok", || {
         if_offered(|| warden_killed_too("cgroup-v2"));
     }),
+    ("warden-killed-alone-bad", warden_killed_alone),
     ("live-run-is-left-alone-ok", live_run_is_left_alone),
     ("journal-of-another-boot-ok", journal_of_another_boot),
     ("journal-names-a-stranger-ok", journal_names_a_stranger),
@@ -183,6 +187,28 @@ fn warden_killed_too(method: &str) {
     no_cgroup_is_left(&mark);
     assert_eq!(journal::undo_all(dir.path()).expect("heals"), [], "once is enough");
     assert!(fs::read_dir(dir.path()).expect("readable").next().is_none());
+}
+
+fn warden_killed_alone() {
+    let rig = Rig::new();
+    let owner = rig.start(&["sleep", "1000"], false);
+    let paused = pause_tree(&rig.warden, owner.target(), Method::Sigstop, LONG, &rig.sink()).expect("pauses");
+    signal(rig.warden.process().pid, Signal::KILL);
+    assert!(!rig.warden.is_alive());
+    paused.thaw().expect("the guard needs no warden");
+    assert!(!stands(owner.process().pid));
+    let error = pause_tree(&rig.warden, owner.target(), Method::Sigstop, LONG, &rig.sink())
+        .expect_err("nothing is applied that the warden doesn't know");
+    assert!(matches!(error, FaultError::Warden(_)), "{error}");
+    assert!(!stands(owner.process().pid));
+    let one_more = Launch {
+        argv: vec!["sleep".into(), "1000".into()],
+        ..Launch::default()
+    };
+    launch(&rig.warden, &one_more).expect_err("nobody starts whom the warden doesn't know");
+    owner.end().expect("ends");
+    let since = ProcessId { pid: 0, start_ticks: 0 };
+    assert_eq!(marked(rig.warden.mark(), since).expect("readable"), []);
 }
 
 fn live_run_is_left_alone() {
