@@ -53,7 +53,23 @@ class Grant:
 
 
 class SqliteStore:
-    """The embedded store: the table and its rules are in docs/sqlite.md."""
+    """The embedded store: the table and its three statements are in docs/sqlite.md."""
+
+    ACQUIRE = """
+        INSERT INTO lease (key, holder, incarnation, token, granted_boot_ns, renewed_boot_ns, expires_boot_ns, boot_id)
+        VALUES (:key, :holder, :incarnation, 1, :now, :now, :now + :ttl, :boot_id)
+        ON CONFLICT (key) DO UPDATE SET
+            holder = excluded.holder, incarnation = excluded.incarnation, token = lease.token + 1,
+            granted_boot_ns = excluded.granted_boot_ns, renewed_boot_ns = excluded.renewed_boot_ns,
+            expires_boot_ns = excluded.expires_boot_ns, boot_id = excluded.boot_id
+        WHERE lease.holder IS NULL
+           OR lease.expires_boot_ns <= :now
+           OR (lease.expires_boot_ns IS NOT NULL AND lease.boot_id IS NOT :boot_id)"""
+    MINE = """ WHERE key = :key AND holder = :holder AND incarnation = :incarnation AND token = :token
+        AND boot_id = :boot_id AND expires_boot_ns > :now"""
+    RENEW = "UPDATE lease SET renewed_boot_ns = :now, expires_boot_ns = :now + :ttl" + MINE
+    RELEASE = """UPDATE lease SET holder = NULL, incarnation = NULL, granted_boot_ns = NULL,
+        renewed_boot_ns = NULL, expires_boot_ns = NULL, boot_id = NULL""" + MINE
 
     def __init__(self, path):
         self.path = path
@@ -61,71 +77,37 @@ class SqliteStore:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
             self.boot_id = file.read().strip()
 
-    def transaction(self, work):
-        """Sound: IMMEDIATE takes the write lock first, and the clock is read while it is held."""
+    def transaction(self, statement, incarnation, token=None):
+        """One statement in a transaction of its own: whether it changed the row, and the row's token."""
         try:
             if self.db is None:
                 self.db = sqlite3.connect(self.path, timeout=TIMEOUT / 1e9, isolation_level=None)
                 self.db.execute("PRAGMA synchronous = NORMAL")
+            # Sound: IMMEDIATE takes the write lock first, and the clock is read while it is held.
             self.db.execute("BEGIN IMMEDIATE")
-            row = self.db.execute(
-                "SELECT holder, incarnation, token, expires_boot_ns, boot_id FROM lease WHERE key = ?", (KEY,)
-            ).fetchone()
-            holder, incarnation, token, expires, boot_id = row or (None,) * 5
-            now = boot_ns()
-            live = holder is not None and boot_id == self.boot_id and (expires is None or now < expires)
-            answer = work(now, live, (holder, incarnation, token))
+            values = {"key": KEY, "holder": OWNER, "incarnation": incarnation, "token": token, "ttl": TTL,
+                      "boot_id": self.boot_id, "now": boot_ns()}
+            changed = self.db.execute(statement, values).rowcount == 1
+            (counter,) = self.db.execute("SELECT token FROM lease WHERE key = ?", (KEY,)).fetchone() or (None,)
             self.db.execute("COMMIT")
-            return answer
+            return changed, counter
         except sqlite3.Error as error:
             print(f"sqlite: {error}", file=sys.stderr)
             if self.db is not None:
                 self.db.close()  # This rolls back what was begun.
                 self.db = None
-            return None
+            return None, None
 
     def acquire(self):
-        def work(now, live, _):
-            if live:
-                return False
-            incarnation = secrets.token_hex(8)
-            (token,) = self.db.execute(
-                """INSERT INTO lease (key, holder, incarnation, token, granted_boot_ns, renewed_boot_ns,
-                                      expires_boot_ns, boot_id)
-                   VALUES (:key, :holder, :incarnation, 1, :now, :now, :expires, :boot)
-                   ON CONFLICT (key) DO UPDATE SET
-                       holder = excluded.holder, incarnation = excluded.incarnation, token = token + 1,
-                       granted_boot_ns = excluded.granted_boot_ns, renewed_boot_ns = excluded.renewed_boot_ns,
-                       expires_boot_ns = excluded.expires_boot_ns, boot_id = excluded.boot_id
-                   RETURNING token""",
-                {"key": KEY, "holder": OWNER, "incarnation": incarnation, "now": now, "expires": now + TTL,
-                 "boot": self.boot_id},
-            ).fetchall()[0]
-            return Grant(token, incarnation)
-
-        return self.transaction(work)
+        incarnation = secrets.token_hex(8)
+        changed, token = self.transaction(self.ACQUIRE, incarnation)
+        return Grant(token, incarnation) if changed else changed
 
     def renew(self, grant):
-        def work(now, live, row):
-            if not live or row != (OWNER, grant.incarnation, grant.token):
-                return False
-            self.db.execute("UPDATE lease SET renewed_boot_ns = ?, expires_boot_ns = ? WHERE key = ?", (now, now + TTL, KEY))
-            return True
-
-        return self.transaction(work)
+        return self.transaction(self.RENEW, grant.incarnation, grant.token)[0]
 
     def release(self, grant):
-        def work(_, live, row):
-            if not live or row != (OWNER, grant.incarnation, grant.token):
-                return False
-            self.db.execute(
-                """UPDATE lease SET holder = NULL, incarnation = NULL, granted_boot_ns = NULL,
-                          renewed_boot_ns = NULL, expires_boot_ns = NULL, boot_id = NULL WHERE key = ?""",
-                (KEY,),
-            )
-            return True
-
-        return self.transaction(work)
+        return self.transaction(self.RELEASE, grant.incarnation, grant.token)[0]
 
 
 class RedisStore:
