@@ -131,7 +131,8 @@ fn safety(
     let wanted = usize::try_from(timeline.ask.cycles.max(1)).unwrap_or(usize::MAX);
     let shown = cycles.iter().filter(|cycle| safe(cycle) && !cycle.redrawn).count();
     let all_explained = cycles.iter().all(|cycle| cycle.redrawn || safe(cycle));
-    if timeline.history.complete && breaches().next().is_none() && shown >= wanted && all_explained {
+    let whole = timeline.history.complete && timeline.abandoned.is_none();
+    if whole && breaches().next().is_none() && shown >= wanted && all_explained {
         Verdict::Proven
     } else {
         Verdict::CannotTell

@@ -29,21 +29,25 @@ pub(super) fn wall_reads_counted(scene: &Scene<'_, '_, '_>) -> Seen {
     let Some(from) = step.or(scene.timeline.ask.twin.then_some(scene.cycle.began.at)) else {
         return Seen::unknown("no step of the clock is on record", []);
     };
-    let place = owner.wall.partition_point(|it| it.at.latest <= from.latest);
-    let before = place.checked_sub(1).map_or(0, |last| owner.wall[last].count);
-    let after = owner.wall[place..].iter().find(|it| it.count > before);
-    match after {
-        Some(count) => Seen::yes(
-            format!(
-                "{} wall reads were counted after the step (offset {} ns)",
-                count.count - before,
-                count.offset_ns
-            ),
-            [count.event],
-        ),
-        None => Seen::unknown(
-            "the owner read no wall clock through libc after the step: the scenario does not apply to it",
-            [],
-        ),
+    let counts = || {
+        owner
+            .wall
+            .iter()
+            .filter(|it| it.cycle == scene.cycle.number && from.earliest <= it.at.latest)
+    };
+    let (Some(first), Some(last)) = (counts().next(), counts().next_back()) else {
+        return Seen::unknown("no wall reads were counted in this cycle", []);
+    };
+    if first.count < last.count {
+        let says = format!(
+            "{} wall reads were counted after the step (offset {} ns)",
+            last.count - first.count,
+            last.offset_ns
+        );
+        return Seen::yes(says, [first.event, last.event]);
     }
+    Seen::unknown(
+        "the owner read no wall clock through libc after the step: the scenario does not apply to it",
+        [first.event, last.event],
+    )
 }

@@ -199,10 +199,13 @@ pub(super) fn owner_ran(scene: &Scene<'_, '_, '_>) -> Seen {
     let Some(owner) = scene.owner() else {
         return Seen::unknown("no owner is on record", []);
     };
-    let from = scene
+    let taken = scene
         .grant()
         .and_then(|grant| grant.end)
+        .filter(|end| end.kind.is_early());
+    let from = taken
         .map(|end| end.at)
+        .filter(|at| at.earliest <= scene.over())
         .or(scene.end);
     let Some(from) = from else {
         return Seen::unknown("no fault is on record", []);

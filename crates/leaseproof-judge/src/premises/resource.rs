@@ -75,7 +75,14 @@ pub(super) fn replay_rejected(scene: &Scene<'_, '_, '_>) -> Seen {
         .find(|event| event.cycle == scene.cycle.number);
     let mut ids = Vec::new();
     let (mut before, mut after) = (false, false);
+    let mut greatest = None;
     for (event, write) in writes(scene).filter(|(_, write)| write.replay) {
+        // The lab's own first writes come the same way; stale is one with a lower token.
+        let stale = write.token < greatest;
+        greatest = greatest.max(write.token);
+        if !stale {
+            continue;
+        }
         ids.push(event.id);
         if write.accepted {
             return Seen::no("a stale replay was accepted", ids);

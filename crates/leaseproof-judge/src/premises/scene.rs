@@ -83,7 +83,7 @@ impl<'t, 'h> Stage<'t, 'h> {
         let pauses = || faults.iter().copied().filter(|fault| fault.pauses());
         let pause = pauses()
             .rfind(|fault| fault.confirmed.is_some())
-            .or_else(|| pauses().last());
+            .or_else(|| pauses().next_back());
         let deeds = timeline
             .deeds
             .partition_point(|it| it.event.at.latest < cycle.began.at.earliest);
@@ -92,15 +92,28 @@ impl<'t, 'h> Stage<'t, 'h> {
             .take_while(|it| it.event.cycle == cycle.number)
             .find(|it| matches!(it.deed.deed, Deed::Deleted | Deed::Stole))
             .map(|it| it.event.at);
+        // The unstepped twin has no step: its target's wall reads are counted at the same place.
+        let counted = target
+            .filter(|_| timeline.ask.twin)
+            .and_then(|target| timeline.owners[target].wall.iter().find(|it| it.cycle == cycle.number))
+            .map(|it| it.at);
         let start = faults
             .iter()
             .filter(|fault| fault.failed.is_none() || fault.confirmed.is_some())
             .filter_map(|fault| fault.began().or(fault.asked.map(|(event, _)| event.at)))
             .chain(struck)
+            .chain(counted)
             .min_by_key(|at| at.earliest);
+        // The owner runs on with a stepped clock, so that a step ends nothing but the time before it.
         let end = faults
             .iter()
-            .filter_map(|fault| fault.ended())
+            .filter_map(|fault| {
+                if fault.kind == FaultKind::ClockStep {
+                    fault.began()
+                } else {
+                    fault.ended()
+                }
+            })
             .max_by_key(|at| at.latest)
             .or(struck)
             .or(start);
@@ -150,7 +163,7 @@ impl<'t, 'h> Scene<'_, 't, 'h> {
         let of_kind = || self.faults.iter().copied().filter(|fault| fault.kind == kind);
         of_kind()
             .rfind(|fault| fault.confirmed.is_some())
-            .or_else(|| of_kind().last())
+            .or_else(|| of_kind().next_back())
     }
 
     /// The moment until which the premise about the store must have come true: the thaw where there
@@ -160,6 +173,7 @@ impl<'t, 'h> Scene<'_, 't, 'h> {
         let healed = self
             .faults
             .iter()
+            .filter(|fault| fault.kind != FaultKind::ClockStep)
             .filter_map(|fault| fault.ended())
             .max_by_key(|at| at.latest);
         thaw.or(healed)

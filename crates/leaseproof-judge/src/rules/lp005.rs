@@ -4,7 +4,7 @@
 //! by the owner where threads aren't known.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{Owner, Saying, Timeline};
+use crate::timeline::{EndKind, Owner, Saying, Timeline};
 use crate::words::{count, ms};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent};
@@ -35,7 +35,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             let watched = timeline
                 .store
                 .covers(sent, saying.at.latest.plus(timeline.store.longest_gap));
-            if watched && !applied.within(attempt) && !applied.as_if(attempt, timeline) {
+            if watched && !applied.supports(attempt, timeline) {
                 unapplied.entry(saying.event.cycle).or_default().push((saying, attempt));
             }
         }
@@ -73,11 +73,10 @@ fn attempts<'t, 'h>(owner: &'t Owner<'h>) -> impl Iterator<Item = (Saying<'h>, B
             Some(_) => by_thread.get(&thread).copied(),
             None => last,
         };
-        if saying.is(OwnerEvent::RenewSent) {
-            if let Some(attempt) = saying.said.attempt {
-                sent.insert(attempt, saying.at.earliest);
-            }
-            // Without an attempt id the answer joins with what was sent last.
+        if saying.is(OwnerEvent::RenewSent)
+            && let Some(attempt) = saying.said.attempt
+        {
+            sent.insert(attempt, saying.at.earliest);
         }
         by_thread.insert(thread, saying.at.earliest);
         last = Some(saying.at.earliest);
@@ -91,40 +90,67 @@ fn attempts<'t, 'h>(owner: &'t Owner<'h>) -> impl Iterator<Item = (Saying<'h>, B
     })
 }
 
-/// All that was applied to the key: extensions, and grants begun, in order of the latest moment.
+/// All that was applied to the key, each in order of the latest moment.
 struct Applied {
-    changes: Vec<(Moment, Option<Moment>)>,
+    /// Extensions, revivals, and ends that somebody is on record for: an extension right before one of
+    /// those shows in no reading.
+    extended: Vec<Moment>,
+    /// Expiries, each from the moment on at which it was in force.
+    expiries: Vec<(Moment, Moment)>,
+    /// Ends that nobody is on record for.
+    vanished: Vec<Moment>,
 }
 
 impl Applied {
     fn of(timeline: &Timeline<'_>) -> Self {
-        let mut changes: Vec<(Moment, Option<Moment>)> = Vec::new();
+        let (mut extended, mut expiries, mut vanished) = (Vec::new(), Vec::new(), Vec::new());
         for grant in &timeline.grants {
-            changes.push((grant.begin, grant.first_expiry.or(grant.expiry)));
-            changes.extend(grant.extensions.iter().map(|change| (change.at, Some(change.expires))));
+            expiries.extend(grant.first_expiry.map(|expires| (grant.begin, expires)));
+            expiries.extend(grant.extensions.iter().map(|change| (change.at, change.expires)));
+            extended.extend(grant.revives.map(|_| grant.begin));
+            // Of several extensions between two readings only the last shows.
+            extended.extend(grant.extensions.iter().map(|change| Moment {
+                earliest: change.since.min(change.at.earliest),
+                latest: change.at.latest,
+            }));
+            match grant.end {
+                Some(end) if end.kind == EndKind::Vanished => vanished.push(end.seen),
+                Some(end) => extended.push(end.seen),
+                None => {}
+            }
         }
-        changes.sort_by_key(|(at, _)| at.latest);
-        Self { changes }
+        extended.sort_by_key(|at| at.latest);
+        expiries.sort_by_key(|(at, _)| at.latest);
+        vanished.sort_by_key(|at| at.latest);
+        Self {
+            extended,
+            expiries,
+            vanished,
+        }
     }
 
-    /// Something was applied, possibly, during the attempt.
-    fn within(&self, attempt: Moment) -> bool {
-        let from = self.changes.partition_point(|(at, _)| at.latest < attempt.earliest);
-        self.changes
-            .get(from)
-            .is_some_and(|(at, _)| at.earliest <= attempt.latest)
+    /// Whether an extension was applied during the attempt, possibly.
+    fn supports(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+        fell_into(&self.extended, attempt)
+            || (!fell_into(&self.vanished, attempt) && self.as_late_as_extended(attempt, timeline))
     }
 
     /// The expiry in force is as late as one applied during the attempt would be: a renewal right
     /// after another moves it by less than a reading can show.
-    fn as_if(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+    fn as_late_as_extended(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
         let budget = &timeline.ask.budget;
-        let from = self.changes.partition_point(|(at, _)| at.latest < attempt.earliest);
         let tolerance = ROUNDING.min(budget.heartbeat / 2) + timeline.ask.store.early_slack;
-        from.checked_sub(1)
-            .and_then(|place| self.changes[place].1)
-            .is_some_and(|expires| expires.latest.plus(tolerance) >= attempt.earliest.plus(budget.ttl))
+        let from = self.expiries.partition_point(|(at, _)| at.latest < attempt.latest);
+        self.expiries[..from]
+            .last()
+            .is_some_and(|(_, expires)| expires.latest.plus(tolerance) >= attempt.earliest.plus(budget.ttl))
     }
+}
+
+fn fell_into(moments: &[Moment], attempt: Moment) -> bool {
+    let from = moments.partition_point(|at| at.latest < attempt.earliest);
+    // The brackets of an end and of the next change overlap: a few are looked at.
+    moments[from..].iter().take(4).any(|at| at.earliest <= attempt.latest)
 }
 
 /// The readings on both sides of a moment.

@@ -2,9 +2,10 @@
 //! holder releasing it, while an owner released or exited.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{By, EndKind, Timeline};
+use crate::timeline::{By, EndKind, Owner, Timeline};
 use leaseproof_model::event::EventId;
 use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::LP011;
 use leaseproof_model::truth::Truth;
 
@@ -49,24 +50,29 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 ));
             }
             None if grant.by == By::Lab && end.kind == EndKind::Vanished => {
+                let able = able(timeline, end.seen);
                 let says = format!(
-                    "{} was gone before its expiry, and neither the lab nor any owner is on record for it",
+                    "{} was gone before its expiry, and the lab did not free it: a release did not check the holder",
                     grant.label()
                 );
                 let ids = evidence([grant.first.id, end.event]);
-                found.push(Finding::new(
-                    &LP011,
-                    Subject::Owner,
-                    Truth::CannotTell,
-                    cycle,
-                    says,
-                    ids,
-                ));
+                let certainty = if able.is_some() { Truth::Yes } else { Truth::CannotTell };
+                let finding = Finding::new(&LP011, Subject::Owner, certainty, cycle, says, ids);
+                found.push(match able {
+                    Some(owner) => of(owner, finding),
+                    None => finding,
+                });
             }
             None => {}
         }
     }
     found
+}
+
+/// The only owner that can have done something then.
+fn able<'t, 'h>(timeline: &'t Timeline<'h>, seen: Moment) -> Option<&'t Owner<'h>> {
+    let mut able = timeline.owners.iter().filter(|owner| !owner.surely_idle(seen));
+    able.next().filter(|_| able.next().is_none())
 }
 
 fn cycle_of(timeline: &Timeline<'_>, reading: EventId) -> Option<u32> {

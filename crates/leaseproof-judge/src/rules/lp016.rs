@@ -7,6 +7,7 @@ use leaseproof_model::event::{EventId, FaultKind, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::{Class, LP016};
+use leaseproof_model::scenario::ScenarioId;
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
 
@@ -100,7 +101,7 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
     let asked = timeline.faults.iter().any(|fault| {
         fault.kind == FaultKind::Terminate && fault.owner() == Some(owner.name.as_str()) && fault.confirmed.is_some()
     });
-    if ended.by_lab && !asked {
+    if ended.by_lab && !(asked && timeline.ask.scenario == ScenarioId::CleanRelease) {
         return None;
     }
     let (left, ids) = still_granted(timeline, place, ended.at)?;

@@ -16,6 +16,12 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             "the record was cut before the scenario ended: run it again".to_owned(),
         ));
     }
+    if let Some((event, why)) = timeline.abandoned {
+        let mut it = notice(Subject::Rig, format!("the scenario ended early: {why}"));
+        it.cycle = event.cycle;
+        it.evidence = vec![event.id];
+        found.push(it);
+    }
     if timeline.store.is_empty() {
         found.push(notice(
             Subject::Rig,

@@ -157,10 +157,10 @@ impl Counter {
         let mut greatest: Option<Token> = None;
         if timeline.ask.store_shows_token {
             for (event, reading) in &timeline.readings {
-                greatest = greatest
-                    .max(reading.counter)
-                    .max(reading.held.as_ref().and_then(|held| held.token));
-                if let Some(token) = greatest {
+                let here = reading.counter.max(reading.held.as_ref().and_then(|held| held.token));
+                greatest = greatest.max(here);
+                // A reading of a free key without a counter says nothing about tokens.
+                if let (Some(token), Some(_)) = (greatest, here) {
                     shown.push((event.at.earliest, token, event.id));
                 }
             }

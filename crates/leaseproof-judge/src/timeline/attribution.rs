@@ -30,10 +30,8 @@ pub(crate) fn attribute<'h>(grants: &mut [Grant<'h>], owners: &mut [Owner<'h>], 
     }
     claims.by_acquired(grants);
     by_same_holder(grants);
-    for index in 0..grants.len() {
-        if grants[index].by == By::Unknown {
-            grants[index].by = by_elimination(&grants[index], owners);
-        }
+    for grant in grants.iter_mut().filter(|grant| grant.by == By::Unknown) {
+        grant.by = by_elimination(grant, owners);
     }
     for (index, grant) in grants.iter().enumerate() {
         if let By::Owner(owner) = grant.by {

@@ -56,7 +56,8 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
                 || grant
                     .expiry
                     .is_some_and(|expiry| end.seen.earliest.plus(JITTER) < expiry.earliest))
-            && released(&owners[owner], end.seen, &asked)
+            && (said_released(&owners[owner], end.seen)
+                || (end.kind != EndKind::Expired && left(&owners[owner], end.seen, &asked)))
         {
             end.kind = EndKind::Released;
             end.at = end.seen;
@@ -101,28 +102,34 @@ fn lab_released(by: By, seen: Moment, deeds: &[Deeded<'_>]) -> Option<Moment> {
         .map(|it| it.event.at)
 }
 
-/// Whether its holder released it: it said so, it was asked to, or it exited just then.
-fn released(it: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bool {
-    let from = it.said.partition_point(|saying| saying.at.latest < seen.earliest);
-    for (place, saying) in it.said[from..]
+/// Whether its holder said that it released it.
+fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
+    let from = owner.said.partition_point(|saying| saying.at.latest < seen.earliest);
+    // The release came after what it said before, at the earliest.
+    let mut before = owner.said[..from]
         .iter()
-        .enumerate()
-        .map(|(place, saying)| (from + place, saying))
-    {
-        // The release came after what it said before, at the earliest.
-        let before = it.said[..place].iter().rev().find(|before| before.is_protocol());
-        let sent = before.map_or(saying.at.earliest, |before| before.at.earliest.min(saying.at.earliest));
+        .rev()
+        .find(|before| before.is_protocol())
+        .map(|before| before.at.earliest);
+    for saying in owner.said[from..].iter().filter(|saying| saying.is_protocol()) {
+        let sent = before.map_or(saying.at.earliest, |before| before.min(saying.at.earliest));
         if sent > seen.latest {
-            break;
+            return false;
         }
         if saying.is(OwnerEvent::Released) {
             return true;
         }
+        before = Some(saying.at.earliest);
     }
+    false
+}
+
+/// Whether its holder was asked to end, or exited, just then.
+fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bool {
     let asked = asked
-        .get(it.name.as_str())
-        .is_some_and(|asked| *asked <= seen.latest && it.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
-    let exited = it.ended.is_some_and(|ended| {
+        .get(owner.name.as_str())
+        .is_some_and(|asked| *asked <= seen.latest && owner.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
+    let exited = owner.ended.is_some_and(|ended| {
         !ended.by_lab && seen.earliest <= ended.at.latest && ended.at.earliest.since(seen.latest) <= EXIT
     });
     asked || exited

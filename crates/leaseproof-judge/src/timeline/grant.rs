@@ -21,6 +21,8 @@ pub(crate) enum By {
 pub(crate) struct Change {
     /// When it was applied.
     pub(crate) at: Moment,
+    /// When the store was last seen without it: others may have come between that and this one.
+    pub(crate) since: BootNanos,
     /// The expiry from then on.
     pub(crate) expires: Moment,
     /// The reading that showed it.

@@ -108,6 +108,7 @@ impl<'h> Walk<'h> {
             (Some(granted), Some(renewed), Some(expires)) if renewed > granted && begin.latest < renewed => {
                 Some(Change {
                     at: Moment::exact(renewed),
+                    since: bracket.earliest,
                     expires,
                     event: event.id,
                 })
@@ -181,6 +182,7 @@ impl<'h> Walk<'h> {
         };
         let change = Change {
             at,
+            since: bracket.earliest,
             expires,
             event: event.id,
         };
@@ -225,9 +227,14 @@ impl<'h> Walk<'h> {
     fn end_at_expiry(&mut self, index: usize, event: &Event, bracket: Moment) {
         let grant = &mut self.grants[index];
         let at = grant.expiry.unwrap_or(bracket);
+        // The row itself says that nothing but its expiry ended it.
+        let seen = Moment {
+            earliest: at.earliest.min(bracket.latest),
+            latest: bracket.latest,
+        };
         grant.end = Some(End {
             at,
-            seen: bracket,
+            seen,
             kind: EndKind::Expired,
             event: event.id,
         });

@@ -55,6 +55,8 @@ pub(crate) struct Timeline<'h> {
     pub(crate) deeds: Vec<Deeded<'h>>,
     pub(crate) store: StoreCoverage,
     pub(crate) coverage: Vec<&'h Coverage>,
+    /// The scenario ended before its cycles did, and why.
+    pub(crate) abandoned: Option<(&'h Event, &'h str)>,
     /// The last moment on record.
     pub(crate) end: BootNanos,
 }
@@ -76,6 +78,7 @@ impl<'h> Timeline<'h> {
             deeds: Vec::new(),
             store: StoreCoverage::default(),
             coverage: Vec::new(),
+            abandoned: None,
             end: BootNanos(0),
         };
         timeline.sort_events();
@@ -109,6 +112,7 @@ impl<'h> Timeline<'h> {
             match &event.what {
                 What::LabDid(deed) => self.deeds.push(Deeded { event, deed }),
                 What::Coverage(coverage) => self.coverage.push(coverage),
+                What::Abandoned { why } => self.abandoned = Some((event, why)),
                 What::Fault(fault) => phases.push((event, fault)),
                 What::Reading(reading) => self.readings.push((event, reading)),
                 What::Write(write) => {
@@ -307,6 +311,7 @@ impl<'h> Owner<'h> {
             } => self.wall.push(WallCount {
                 at: event.at,
                 event: event.id,
+                cycle: event.cycle,
                 count: *count,
                 offset_ns: *offset_ns,
                 mapped: *mapped,

@@ -78,6 +78,7 @@ pub(crate) struct Ended {
 pub(crate) struct WallCount {
     pub(crate) at: Moment,
     pub(crate) event: EventId,
+    pub(crate) cycle: u32,
     pub(crate) count: u64,
     pub(crate) offset_ns: i64,
     pub(crate) mapped: bool,
