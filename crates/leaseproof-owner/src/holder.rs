@@ -11,10 +11,13 @@
 //! - the worker is told before anyone else that the lease is lost, and after everyone else that it
 //!   was acquired.
 
-use crate::deadline::{Deadline, wall_now_ns};
+mod release;
+
+use crate::belief::{Belief, Sent};
+use crate::child::Child;
 use crate::flaw::Flaw;
 use crate::flawed::Flawed;
-use crate::link::{Got, Link, Stale, State};
+use crate::link::{Got, Stale, State};
 use crate::say::Say;
 use crate::settings::Settings;
 use crate::signals::Signals;
@@ -24,19 +27,10 @@ use leaseproof_model::name::{HolderId, Token};
 use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Done, Grant, Lease, open_lease};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 /// The longest sleep at a time: a sleep of the whole machine is noticed at its end.
 const SLICE: Duration = Duration::from_millis(100);
-
-/// How long a worker may take to end before it is killed, in running time.
-const WORKER_ENDS: Duration = Duration::from_millis(300);
-
-/// A release that nobody answered is asked for again, since it may not have arrived.
-const RELEASE_TRIES: u32 = 3;
 
 /// The token that a ghost grant claims: beyond anything that a counter has reached in a run.
 const GHOST_TOKEN: u64 = 1_000;
@@ -63,7 +57,7 @@ pub fn run(settings: Settings) -> Result<u8, String> {
         _ => None,
     };
     let worker = match &settings.resource {
-        Some(_) => Some(Worker::start(&settings)?),
+        Some(_) => Some(Child::start(&settings)?),
         None => None,
     };
     Holder {
@@ -83,40 +77,12 @@ pub fn run(settings: Settings) -> Result<u8, String> {
     .run()
 }
 
-/// A lease that is believed to be held.
-struct Belief {
-    grant: Grant,
-    /// When it was asked for.
-    asked: BootNanos,
-    until: Deadline,
-    /// When it is to be renewed.
-    due: Deadline,
-    /// The store never gave it (a flaw).
-    ghost: bool,
-}
-
-/// Both clocks before a request is sent.
-#[derive(Copy, Clone)]
-struct Sent {
-    boot: BootNanos,
-    wall: i64,
-}
-
-impl Sent {
-    fn now() -> Self {
-        Self {
-            boot: boot_now(),
-            wall: wall_now_ns(),
-        }
-    }
-}
-
 struct Holder {
     settings: Settings,
     signals: Signals,
     lease: Box<dyn Lease>,
     flawed: Option<Flawed>,
-    worker: Option<Worker>,
+    worker: Option<Child>,
     belief: Option<Belief>,
     held_before: bool,
     said_waiting: bool,
@@ -211,7 +177,7 @@ impl Holder {
     }
 
     fn begin(&mut self, grant: Grant, sent: Sent, ghost: bool) {
-        let until = self.until(sent);
+        let until = sent.until(&self.settings);
         let now = boot_now();
         // A pause between request and answer can use the whole TTL up.
         if until.is_over() {
@@ -230,7 +196,7 @@ impl Holder {
             grant,
             asked: sent.boot,
             until,
-            due: self.due(sent),
+            due: sent.due(&self.settings),
             ghost,
         });
         self.tell(State::Held { token, until });
@@ -270,7 +236,7 @@ impl Holder {
 
     fn renew(&mut self) {
         let sent = Sent::now();
-        let due = self.due(sent);
+        let due = sent.due(&self.settings);
         self.attempt += 1;
         let Some(belief) = &mut self.belief else { return };
         belief.due = due;
@@ -311,7 +277,7 @@ impl Holder {
 
     /// A renewal was applied: counted from before it was sent.
     fn extend(&mut self, sent: Sent) {
-        let until = self.until(sent);
+        let until = sent.until(&self.settings);
         let now = boot_now();
         // An answer that was waiting through a pause may be about a grant that is over by now.
         if until.is_over() {
@@ -355,7 +321,7 @@ impl Holder {
         let reason = done.reason.clone().unwrap_or_default();
         self.lease.reconnect();
         let soon = (self.settings.heartbeat / 4).min(Duration::from_millis(100));
-        let again = self.after(Sent::now(), soon);
+        let again = Sent::now().after(&self.settings, soon);
         if let Some(belief) = &mut self.belief {
             belief.due = again;
         }
@@ -371,7 +337,7 @@ impl Holder {
 
     /// The flaw of treating a failure as a success.
     fn go_on(&mut self, sent: Sent) {
-        let (until, due) = (self.until(sent), self.due(sent));
+        let (until, due) = (sent.until(&self.settings), sent.due(&self.settings));
         let Some(belief) = &mut self.belief else { return };
         belief.until = until;
         belief.due = due;
@@ -403,97 +369,8 @@ impl Holder {
         self.release_blindly();
     }
 
-    /// Asked to end: the work first, then the lease.
-    fn end(&mut self) {
-        self.stop_worker();
-        let Some(belief) = self.belief.take().filter(|belief| !belief.ghost) else {
-            if self.held_before {
-                self.release_blindly();
-            }
-            return;
-        };
-        let token = self.said_token(belief.grant.token);
-        let grant = belief.grant;
-        let said = |event| {
-            Say::now(event)
-                .token(token)
-                .with("grant", Some(grant.holder.as_str()))
-                .with("thread", Some("holder"))
-        };
-        let timeout = self.settings.renew_timeout;
-        let mut reason = None;
-        for _ in 0..RELEASE_TRIES {
-            let done = match (&self.flawed, self.settings.flaw) {
-                (Some(flawed), Some(Flaw::BlindRelease)) => flawed.release_blindly(&grant.key, timeout),
-                _ => self.lease.release(&grant, timeout),
-            };
-            if done.outcome == Outcome::Applied {
-                said(OwnerEvent::Released).out();
-                self.renew_like_a_zombie(&grant);
-                return;
-            }
-            let refused = done.is_refused();
-            reason = done.reason;
-            if refused {
-                break;
-            }
-            self.lease.reconnect();
-        }
-        said(OwnerEvent::Lost).reason(reason.unwrap_or_default()).out();
-    }
-
-    fn release_blindly(&self) {
-        if let (Some(flawed), Some(Flaw::BlindRelease)) = (&self.flawed, self.settings.flaw) {
-            // Whatever it comes to: this owner doesn't look.
-            let _ = flawed.release_blindly(&self.settings.key, self.settings.renew_timeout);
-        }
-    }
-
-    /// The flaw of a renewal that nobody ended.
-    fn renew_like_a_zombie(&mut self, grant: &Grant) {
-        if !self.has(Flaw::ZombieRenewer) {
-            return;
-        }
-        for _ in 0..2 {
-            std::thread::sleep(self.settings.heartbeat);
-            self.attempt += 1;
-            let said = |event| {
-                Say::now(event)
-                    .token(Some(grant.token))
-                    .with("attempt", Some(self.attempt))
-                    .with("thread", Some("renewer"))
-            };
-            said(OwnerEvent::RenewSent).out();
-            let _ = self.lease.renew(grant, self.settings.ttl, self.settings.renew_timeout);
-            said(OwnerEvent::Renewed).out();
-        }
-    }
-
     fn said_token(&self, token: Token) -> Option<Token> {
         (!self.has(Flaw::NoToken)).then_some(token)
-    }
-
-    /// Until when a grant is believed that was asked for at `sent`.
-    fn until(&self, sent: Sent) -> Deadline {
-        let Settings { ttl, drift, .. } = self.settings;
-        match self.settings.flaw {
-            Some(Flaw::SilentRetain | Flaw::NoDeadline | Flaw::NoTtl) => Deadline::Forever,
-            Some(Flaw::LateNotice) => Deadline::Boot(sent.boot.plus(ttl * 2)),
-            _ => self.after(sent, ttl.saturating_sub(drift)),
-        }
-    }
-
-    fn due(&self, sent: Sent) -> Deadline {
-        self.after(sent, self.settings.heartbeat)
-    }
-
-    fn after(&self, sent: Sent, span: Duration) -> Deadline {
-        if self.has(Flaw::WallClock) {
-            let span = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
-            Deadline::Wall(sent.wall.saturating_add(span))
-        } else {
-            Deadline::Boot(sent.boot.plus(span))
-        }
     }
 
     fn tell(&mut self, state: State) {
@@ -516,65 +393,5 @@ impl Holder {
         }
         // Interrupted or not: the next turn looks again.
         let _ = poll(&mut fds, Some(&timeout));
-    }
-
-    fn stop_worker(&mut self) {
-        if let Some(worker) = self.worker.take() {
-            worker.stop();
-        }
-    }
-}
-
-/// The process that works, seen from here.
-struct Worker {
-    child: Child,
-    link: Link,
-    /// What it could not be told yet, since it is stopped and its queue is full.
-    untold: Option<State>,
-}
-
-impl Worker {
-    fn start(settings: &Settings) -> Result<Self, String> {
-        let (link, theirs) = Link::pair().map_err(|error| format!("failed to make the worker's link: {error}"))?;
-        // The file may have been replaced since this process started; the link in /proc has not.
-        let program = PathBuf::from("/proc/self/exe");
-        let child = Command::new(program)
-            .arg0("leaseproof")
-            .arg("owner")
-            .envs(settings.environment())
-            .stdin(Stdio::from(theirs))
-            .spawn()
-            .map_err(|error| format!("failed to start the worker: {error}"))?;
-        Ok(Self {
-            child,
-            link,
-            untold: None,
-        })
-    }
-
-    fn tell(&mut self, state: State) {
-        self.untold = (!self.link.tell(state)).then_some(state);
-    }
-
-    fn tell_again(&mut self) {
-        if let Some(state) = self.untold {
-            self.tell(state);
-        }
-    }
-
-    /// Ends the work: after this no write is begun, and none is on its way but in the kernel.
-    fn stop(mut self) {
-        self.tell(State::Stop);
-        // Naps are counted, not time: a pause in between is not the worker's.
-        let nap = Duration::from_millis(2);
-        for _ in 0..WORKER_ENDS.as_millis() / nap.as_millis() {
-            match self.child.try_wait() {
-                Ok(None) => std::thread::sleep(nap),
-                Ok(Some(_)) | Err(_) => return,
-            }
-        }
-        // Stopped, or stuck in a write.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }

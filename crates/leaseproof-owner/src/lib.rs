@@ -6,13 +6,16 @@
 //! - [`settings`]: the owner contract's variables
 //! - [`flaw`], [`expectation`]: the known ways to be broken, and what must show each
 //! - [`deadline`]: until when a grant is believed, by which clock
+//! - [`belief`]: what is believed, counted from before each request
 //! - [`holder`]: acquires, renews, notices the loss, releases
-//! - [`link`]: what the holder tells the worker
+//! - [`child`], [`link`]: the worker's process, and what the holder tells it
 //! - [`worker`], [`resource`]: writes while the grant is valid, checked at the moment of each write
 //! - [`say`]: the event lines
 //! - [`signals`]: the request to release
 //! - [`flawed`]: the wrong statements that some flaws send to the store
 
+pub mod belief;
+pub mod child;
 pub mod deadline;
 pub mod expectation;
 pub mod flaw;

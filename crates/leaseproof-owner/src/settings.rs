@@ -201,6 +201,19 @@ impl Settings {
 }
 
 #[cfg(test)]
+impl Settings {
+    /// The default plan's, for tests.
+    pub(crate) fn example() -> Self {
+        let given = Given {
+            store: Some("sqlite:/nowhere/locks.db".to_owned()),
+            key: Some("canary/demo".to_owned()),
+            ..Given::default()
+        };
+        Self::from(given, |_| None).expect("they are whole")
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::collections::BTreeMap;

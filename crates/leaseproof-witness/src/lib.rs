@@ -9,17 +9,20 @@
 //! - [`request`]: bytes to requests: pure, bounded
 //! - [`arrival`]: when bytes arrived, by the kernel's own stamp
 //! - [`connection`], [`server`]: one thread, so that the serial order needs no lock
-//! - [`message`], [`witness`]: the lab's side
+//! - [`message`], [`witness`], [`hold`]: the lab's side
 
 pub mod arrival;
 pub mod connection;
 pub mod fence;
+pub mod hold;
 pub mod journal;
+mod lab;
 pub mod message;
 pub mod request;
 pub mod server;
 pub mod witness;
 
 pub use fence::WitnessFlaw;
+pub use hold::HoldHandle;
 pub use server::main;
-pub use witness::{HoldHandle, Place, Seen, Setup, Sink, Witness, WitnessError};
+pub use witness::{Place, Seen, Setup, Sink, Witness, WitnessError};

@@ -1,7 +1,9 @@
 //! The lab's side: starts a server, tells it what to do, hands on what it saw.
 
 use crate::fence::WitnessFlaw;
-use crate::message::{Command, Hello, Order, Report};
+use crate::hold::HoldHandle;
+use crate::lab::{ANSWER_TIMEOUT, Shared};
+use crate::message::{Hello, Order};
 use crate::request::REPLAY;
 use crate::server;
 use leaseproof_model::clock::Stamp;
@@ -9,21 +11,15 @@ use leaseproof_model::event::What;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{OwnerName, Token};
 use leaseproof_model::scenario::WitnessMode;
-use leaseproof_proc::clock::stamp_now;
-use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::process::{Child, Command as Program, Stdio};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
-
-/// How long the server may take to carry out a command: far more than a busy host needs.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// One thing that the witness saw; the lab gives it its number and its cycle.
 #[derive(Clone, Debug)]
@@ -124,112 +120,6 @@ struct Running {
 enum Server {
     Thread(Option<JoinHandle<()>>),
     Process(Child),
-}
-
-#[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    control: Option<UnixStream>,
-    generation: u64,
-    next_command: u64,
-    done: u64,
-    ready: Option<Option<Token>>,
-    ended: Option<String>,
-    next_hold: u64,
-    held: BTreeMap<u64, Moment>,
-    serial: u64,
-    mode: Option<WitnessMode>,
-    owners: Vec<(String, OwnerName)>,
-    /// The greatest token that the lab itself wrote with.
-    lab_wrote: Option<Token>,
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits until `found` finds something.
-    fn wait<T>(
-        &self,
-        mut state: MutexGuard<'_, State>,
-        timeout: Duration,
-        mut found: impl FnMut(&State) -> Option<T>,
-    ) -> Result<T, WitnessError> {
-        let until = Instant::now() + timeout;
-        loop {
-            if let Some(it) = found(&state) {
-                return Ok(it);
-            }
-            if let Some(why) = &state.ended {
-                return Err(WitnessError::Ended(why.clone()));
-            }
-            let left = until.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Err(WitnessError::Silent);
-            }
-            state = self
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-    }
-
-    fn order(&self, order: Order) -> Result<(), WitnessError> {
-        let mut state = self.lock();
-        state.next_command += 1;
-        let number = state.next_command;
-        let mut line =
-            serde_json::to_vec(&Command { number, order }).map_err(|error| WitnessError::Ended(error.to_string()))?;
-        line.push(b'\n');
-        let Some(control) = &mut state.control else {
-            return Err(WitnessError::Ended("it was stopped".to_owned()));
-        };
-        control
-            .write_all(&line)
-            .map_err(|error| WitnessError::Ended(error.to_string()))?;
-        self.wait(state, ANSWER_TIMEOUT, |state| (state.done >= number).then_some(()))
-    }
-
-    /// Reads reports until the server ends.
-    fn listen(&self, control: UnixStream, generation: u64, sink: &Sink) {
-        let mut why = "its socket was closed".to_owned();
-        for line in BufReader::new(control).lines() {
-            let report = match line.map(|line| serde_json::from_str::<Report>(&line)) {
-                Ok(Ok(report)) => report,
-                // A line torn by the server's death.
-                Ok(Err(_)) | Err(_) => break,
-            };
-            match report {
-                Report::Saw { at, owner, what } => {
-                    if let What::Write(write) = &what {
-                        self.lock().serial = write.serial;
-                    }
-                    let stamp = stamp_now();
-                    sink(Seen { at, stamp, owner, what });
-                }
-                Report::Ready { highest } => self.lock().ready = Some(highest),
-                Report::Done { number } => self.lock().done = number,
-                Report::Held { hold, at } => {
-                    self.lock().held.insert(hold, at);
-                }
-                Report::Failed { why: said } => why = said,
-            }
-            self.changed.notify_all();
-        }
-        let mut state = self.lock();
-        if state.generation == generation {
-            state.ended = Some(why);
-        }
-        drop(state);
-        self.changed.notify_all();
-    }
 }
 
 impl Witness {
@@ -470,54 +360,4 @@ fn opaque(port: u16, owner: &OwnerName) -> u32 {
         .fold(0x811c_9dc5, |hash, byte| {
             (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
         })
-}
-
-/// A hold on an owner's next write; dropping it lets the write go.
-#[must_use = "dropping it lets the write go"]
-pub struct HoldHandle {
-    hold: u64,
-    shared: Arc<Shared>,
-    released: bool,
-}
-
-impl fmt::Debug for HoldHandle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HoldHandle")
-            .field("hold", &self.hold)
-            .finish_non_exhaustive()
-    }
-}
-
-impl HoldHandle {
-    /// When the held write arrived, if one is held already.
-    #[must_use]
-    pub fn held(&self) -> Option<Moment> {
-        self.shared.lock().held.get(&self.hold).copied()
-    }
-
-    /// Waits until a write is held.
-    ///
-    /// # Errors
-    /// When none came within `timeout`, or the server ended.
-    pub fn wait_held(&self, timeout: Duration) -> Result<Moment, WitnessError> {
-        self.shared
-            .wait(self.shared.lock(), timeout, |state| state.held.get(&self.hold).copied())
-    }
-
-    /// Lets the write go: it is decided now. Without one, waits for it no longer.
-    ///
-    /// # Errors
-    /// When the server has ended.
-    pub fn release(mut self) -> Result<(), WitnessError> {
-        self.released = true;
-        self.shared.order(Order::Release { hold: self.hold })
-    }
-}
-
-impl Drop for HoldHandle {
-    fn drop(&mut self) {
-        if !self.released {
-            let _ = self.shared.order(Order::Release { hold: self.hold });
-        }
-    }
 }
