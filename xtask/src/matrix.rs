@@ -36,11 +36,22 @@ impl Matrix {
     /// The table as text.
     pub fn table(&self) -> String {
         let width = self.rows.keys().map(String::len).max().unwrap_or(0).max(4);
-        let mut text = format!("{:<width$}  {:>9}  {:>11}  codes found (in how many runs)\n", "what", "right", "cannot tell");
+        let mut text = format!(
+            "{:<width$}  {:>9}  {:>11}  codes found (in how many runs)\n",
+            "what", "right", "cannot tell"
+        );
         for (label, row) in &self.rows {
-            let codes: Vec<_> = row.codes.iter().map(|(code, count)| format!("{code}:{count}")).collect();
+            let codes: Vec<_> = row
+                .codes
+                .iter()
+                .map(|(code, count)| format!("{code}:{count}"))
+                .collect();
             let right = format!("{}/{}", row.right, row.runs);
-            text.push_str(&format!("{label:<width$}  {right:>9}  {:>11}  {}\n", row.cannot_tell, codes.join(" ")));
+            text.push_str(&format!(
+                "{label:<width$}  {right:>9}  {:>11}  {}\n",
+                row.cannot_tell,
+                codes.join(" ")
+            ));
         }
         let runs: u32 = self.rows.values().map(|row| row.runs).sum();
         let right: u32 = self.rows.values().map(|row| row.right).sum();

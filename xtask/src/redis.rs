@@ -20,7 +20,16 @@ impl Redis {
         let dir = std::env::temp_dir().join(format!("leaseproof-xtask-redis-{}", std::process::id()));
         std::fs::create_dir_all(&dir).ok()?;
         let child = Command::new(program)
-            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"])
+            .args([
+                "--port",
+                &port.to_string(),
+                "--bind",
+                "127.0.0.1",
+                "--save",
+                "",
+                "--appendonly",
+                "no",
+            ])
             .current_dir(&dir)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -48,11 +48,19 @@ pub fn all(program: &Path, jobs: Vec<Job>, side_by_side: usize, out: &Path, told
 }
 
 fn one(program: &Path, job: Job, out: &Path) -> Ran {
-    let safe: String = job.label.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let safe: String = job
+        .label
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     let folder = out.join(format!("{safe}-{}", job.number));
     let folder_text = folder.display().to_string();
     // The owner comes last, behind `--`: our own options go before it.
-    let split = job.arguments.iter().position(|word| word == "--").unwrap_or(job.arguments.len());
+    let split = job
+        .arguments
+        .iter()
+        .position(|word| word == "--")
+        .unwrap_or(job.arguments.len());
     let (before, owner) = job.arguments.split_at(split);
     let output = Command::new(program)
         .arg("verify")

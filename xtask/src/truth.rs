@@ -1,10 +1,10 @@
 //! `cargo xtask truth`: every flaw shows its required code and no forbidden one; the sound owner is
 //! proven; and with any one rule switched off, judging the kept bundles again goes red.
 
+use crate::build;
 use crate::matrix::Matrix;
 use crate::redis::Redis;
 use crate::runs::{self, Job, Ran};
-use crate::build;
 use clap::Args;
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
@@ -41,8 +41,17 @@ pub struct TruthArgs {
 }
 
 /// The quick plan: TTL 1 s, heartbeat 250 ms, worst pause 400 ms.
-const QUICK: &[&str] =
-    &["--ttl", "1s", "--heartbeat", "250ms", "--worst-pause", "400ms", "--renew-timeout", "150ms", "--allow-shared-store"];
+const QUICK: &[&str] = &[
+    "--ttl",
+    "1s",
+    "--heartbeat",
+    "250ms",
+    "--worst-pause",
+    "400ms",
+    "--renew-timeout",
+    "150ms",
+    "--allow-shared-store",
+];
 
 /// Runs it; whether everything was right.
 pub fn run(args: &TruthArgs) -> Result<bool, String> {
@@ -51,7 +60,11 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
         true => vec!["sqlite", "redis"],
         false => args.store.iter().map(String::as_str).collect(),
     };
-    let redis = if stores.contains(&"redis") { Redis::start() } else { None };
+    let redis = if stores.contains(&"redis") {
+        Redis::start()
+    } else {
+        None
+    };
     if stores.contains(&"redis") && redis.is_none() {
         println!("skipped: redis: there is no redis-server (set LEASEPROOF_REDIS_SERVER)");
     }
@@ -91,7 +104,10 @@ fn flaws(
 ) -> Result<(), String> {
     let mut jobs = Vec::new();
     let mut wanted: BTreeMap<String, (Flaw, Expectation)> = BTreeMap::new();
-    for &flaw in Flaw::ALL.iter().filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str())) {
+    for &flaw in Flaw::ALL
+        .iter()
+        .filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str()))
+    {
         for expectation in flaw.expectations() {
             if expectation.store_kind.is_some_and(|kind| kind != store) {
                 continue;
@@ -100,10 +116,15 @@ fn flaws(
             wanted.insert(label.clone(), (flaw, *expectation));
             for number in 0..args.runs {
                 let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
-                arguments.extend(["--store", url, "--scenario", expectation.scenario.as_str(), "--seed"].map(str::to_owned));
+                arguments
+                    .extend(["--store", url, "--scenario", expectation.scenario.as_str(), "--seed"].map(str::to_owned));
                 arguments.extend([number.to_string(), "--".to_owned()]);
                 arguments.extend(["leaseproof", "owner", "--flaw", flaw.as_str()].map(str::to_owned));
-                jobs.push(Job { label: label.clone(), arguments, number });
+                jobs.push(Job {
+                    label: label.clone(),
+                    arguments,
+                    number,
+                });
             }
         }
     }
@@ -115,9 +136,18 @@ fn flaws(
         let codes = ran.verdict.as_ref().map(codes).unwrap_or_default();
         matrix.add(&ran.job.label, right, is_cannot_tell(&ran), &codes);
         if !right {
-            wrong.push(format!("{} #{}: {why} ({})", ran.job.label, ran.job.number, ran.folder.display()));
+            wrong.push(format!(
+                "{} #{}: {why} ({})",
+                ran.job.label,
+                ran.job.number,
+                ran.folder.display()
+            ));
         } else if ran.job.number == 0 {
-            kept.push(Kept { label: ran.job.label, folder: ran.folder, required: expectation.required });
+            kept.push(Kept {
+                label: ran.job.label,
+                folder: ran.folder,
+                required: expectation.required,
+            });
         }
     }
     Ok(())
@@ -135,24 +165,42 @@ fn suites(
     let quick: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
     let plain = vec!["--allow-shared-store".to_owned()];
     // The default plan's suites one at a time: they are what a newcomer runs.
-    for (kind, count, plan, side_by_side) in
-        [("suite", args.suites, quick, args.side_by_side.div_ceil(6)), ("default suite", args.default_suites, plain, 1)]
-    {
+    for (kind, count, plan, side_by_side) in [
+        ("suite", args.suites, quick, args.side_by_side.div_ceil(6)),
+        ("default suite", args.default_suites, plain, 1),
+    ] {
         let jobs: Vec<Job> = (0..count)
             .map(|number| {
                 let mut arguments = plan.clone();
-                arguments.extend(["--store".to_owned(), url.to_owned(), "--seed".to_owned(), number.to_string()]);
-                Job { label: format!("{store} sound owner, {kind}"), arguments, number }
+                arguments.extend([
+                    "--store".to_owned(),
+                    url.to_owned(),
+                    "--seed".to_owned(),
+                    number.to_string(),
+                ]);
+                Job {
+                    label: format!("{store} sound owner, {kind}"),
+                    arguments,
+                    number,
+                }
             })
             .collect();
         let told = progress(jobs.len());
         for ran in runs::all(program, jobs, side_by_side, out, told) {
-            let proven = ran.verdict.as_ref().is_ok_and(|verdict| verdict.verdict == Verdict::Proven);
+            let proven = ran
+                .verdict
+                .as_ref()
+                .is_ok_and(|verdict| verdict.verdict == Verdict::Proven);
             let codes = ran.verdict.as_ref().map(codes).unwrap_or_default();
             matrix.add(&ran.job.label, proven, is_cannot_tell(&ran), &codes);
             if !proven {
                 let why = ran.verdict.as_ref().map_or_else(Clone::clone, sore_points);
-                wrong.push(format!("{} #{}: {why} ({})", ran.job.label, ran.job.number, ran.folder.display()));
+                wrong.push(format!(
+                    "{} #{}: {why} ({})",
+                    ran.job.label,
+                    ran.job.number,
+                    ran.folder.display()
+                ));
             }
         }
     }
@@ -163,18 +211,26 @@ fn progress(total: usize) -> impl Fn(&Ran) + Sync {
     move |ran| {
         let Ok(mut done) = done.lock() else { return };
         *done += 1;
-        let verdict = ran.verdict.as_ref().map_or("no verdict", |verdict| verdict.verdict.as_str());
+        let verdict = ran
+            .verdict
+            .as_ref()
+            .map_or("no verdict", |verdict| verdict.verdict.as_str());
         eprintln!("[{done}/{total}] {} #{}: {verdict}", ran.job.label, ran.job.number);
     }
 }
 
 fn codes(verdict: &RunVerdict) -> BTreeSet<String> {
     let scenarios = verdict.scenarios.iter().flat_map(|scenario| &scenario.findings);
-    scenarios.filter(|finding| finding.certainty == Truth::Yes).map(|finding| finding.rule.clone()).collect()
+    scenarios
+        .filter(|finding| finding.certainty == Truth::Yes)
+        .map(|finding| finding.rule.clone())
+        .collect()
 }
 
 fn is_cannot_tell(ran: &Ran) -> bool {
-    ran.verdict.as_ref().is_ok_and(|verdict| verdict.verdict == Verdict::CannotTell)
+    ran.verdict
+        .as_ref()
+        .is_ok_and(|verdict| verdict.verdict == Verdict::CannotTell)
 }
 
 fn sore_points(verdict: &RunVerdict) -> String {
@@ -186,7 +242,10 @@ fn sore_points(verdict: &RunVerdict) -> String {
             let premises = scenario.premises.iter().filter(|premise| premise.holds != Truth::Yes);
             let premises: BTreeSet<_> = premises.map(|premise| premise.name.as_str()).collect();
             let findings: BTreeSet<_> = scenario.findings.iter().map(|finding| finding.rule.as_str()).collect();
-            format!("{} {} (premises {premises:?}, findings {findings:?})", scenario.id, scenario.verdict)
+            format!(
+                "{} {} (premises {premises:?}, findings {findings:?})",
+                scenario.id, scenario.verdict
+            )
         })
         .collect();
     format!("{}: {}", verdict.verdict, sore.join("; "))
@@ -198,13 +257,24 @@ fn meets(ran: &Ran, expectation: &Expectation) -> (bool, String) {
         Err(why) => return (false, why.clone()),
     };
     let found = codes(verdict);
-    let missing: Vec<_> = expectation.required.iter().filter(|&&code| !found.contains(code)).collect();
-    let forbidden: Vec<_> = expectation.forbidden.iter().filter(|&&code| found.contains(code)).collect();
+    let missing: Vec<_> = expectation
+        .required
+        .iter()
+        .filter(|&&code| !found.contains(code))
+        .collect();
+    let forbidden: Vec<_> = expectation
+        .forbidden
+        .iter()
+        .filter(|&&code| found.contains(code))
+        .collect();
     if !verdict.not_offered.is_empty() {
         return (false, format!("not offered: {}", verdict.not_offered[0].why));
     }
     let right = missing.is_empty() && forbidden.is_empty() && verdict.verdict != Verdict::CannotTell;
-    (right, format!("missing {missing:?}, forbidden {forbidden:?}, {}", sore_points(verdict)))
+    (
+        right,
+        format!("missing {missing:?}, forbidden {forbidden:?}, {}", sore_points(verdict)),
+    )
 }
 
 /// A right run's bundle, to be judged again.
@@ -229,7 +299,9 @@ fn check_the_check(program: &Path, kept: &[Kept]) -> Vec<String> {
                 .arg(&bundle)
                 .args(["--without", code])
                 .output();
-            let again: Option<RunVerdict> = output.ok().and_then(|output| serde_json::from_slice(&output.stdout).ok());
+            let again: Option<RunVerdict> = output
+                .ok()
+                .and_then(|output| serde_json::from_slice(&output.stdout).ok());
             match again {
                 Some(verdict) if !codes(&verdict).contains(*code) => {}
                 Some(_) => blind.push(format!("{}: {code} is found although it is switched off", it.label)),
@@ -242,5 +314,8 @@ fn check_the_check(program: &Path, kept: &[Kept]) -> Vec<String> {
 
 fn bundle_in(folder: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(folder).ok()?;
-    entries.flatten().map(|entry| entry.path()).find(|path| path.join("events.jsonl").is_file())
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .find(|path| path.join("events.jsonl").is_file())
 }

@@ -72,15 +72,26 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
     let run = run_id(seed);
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
     let file = folder.file("events.jsonl").map_err(|error| error.to_string())?;
-    let warden = Warden::start(&warden_dir(&settings.out))
-        .map_err(|error| format!("{error}\n  without it nothing could be undone after a crash, so nothing was started"))?;
+    let warden = Warden::start(&warden_dir(&settings.out)).map_err(|error| {
+        format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
+    })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(512 << 10)
         .enable_all()
         .build()
         .map_err(|error| format!("no threads can be had: {error}"))?;
-    Ok(Ready { log: Log::start(file, &run, seed), run, seed, folder, budget, facts, url, warden, runtime })
+    Ok(Ready {
+        log: Log::start(file, &run, seed),
+        run,
+        seed,
+        folder,
+        budget,
+        facts,
+        url,
+        warden,
+        runtime,
+    })
 }
 
 /// Heals what killed runs below `out` may have left.
@@ -89,7 +100,8 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
 /// When the journals can't be read.
 pub fn heal(out: &Path) -> Result<Vec<String>, String> {
     let dir = warden_dir(out);
-    let healed = journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))?;
+    let healed =
+        journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))?;
     Ok(healed.iter().map(Healed::to_string).collect())
 }
 
@@ -99,7 +111,9 @@ fn warden_dir(out: &Path) -> PathBuf {
 
 /// A command whose first word is `leaseproof` is the running binary itself.
 fn find_program(command: &[String]) -> Result<(), String> {
-    let Some(word) = command.first().filter(|word| *word != "leaseproof") else { return Ok(()) };
+    let Some(word) = command.first().filter(|word| *word != "leaseproof") else {
+        return Ok(());
+    };
     let found = if word.contains('/') {
         Path::new(word).is_file()
     } else {
@@ -109,13 +123,18 @@ fn find_program(command: &[String]) -> Result<(), String> {
     if found {
         return Ok(());
     }
-    Err(format!("the owner `{word}` is not there: name a program in PATH, or a path such as ./{}", word.trim_start_matches("./")))
+    Err(format!(
+        "the owner `{word}` is not there: name a program in PATH, or a path such as ./{}",
+        word.trim_start_matches("./")
+    ))
 }
 
 fn store_facts(plan: &Plan, url: &StoreUrl) -> Result<StoreFacts, String> {
     let hint = |error: StoreError| match error {
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
-        StoreError::Refused { .. } => format!("{error}\n  put user and password into the URL: redis://user:password@host:port/db"),
+        StoreError::Refused { .. } => {
+            format!("{error}\n  put user and password into the URL: redis://user:password@host:port/db")
+        }
         other => other.to_string(),
     };
     if let Some(path) = url.path()
@@ -140,14 +159,24 @@ fn store_facts(plan: &Plan, url: &StoreUrl) -> Result<StoreFacts, String> {
 }
 
 fn budget_in_force(plan: &Plan, facts: &StoreFacts) -> Result<Budget, String> {
-    let mut budget = Budget { early_slack: facts.early_slack, ..plan.budget };
+    let mut budget = Budget {
+        early_slack: facts.early_slack,
+        ..plan.budget
+    };
     if let Some(floor) = facts.ttl_floor.filter(|&floor| floor > budget.ttl) {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a ratio of two TTLs, rounded up")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a ratio of two TTLs, rounded up"
+        )]
         let factor = floor.as_secs_f64() / budget.ttl.as_secs_f64();
         budget.ttl = floor;
         budget.heartbeat = budget.heartbeat.mul_f64(factor);
         budget.worst_pause = budget.worst_pause.mul_f64(factor);
-        eprintln!("{} grants no TTL below {floor:?}: the plan is scaled by {factor:.2}", facts.kind);
+        eprintln!(
+            "{} grants no TTL below {floor:?}: the plan is scaled by {factor:.2}",
+            facts.kind
+        );
     }
     if budget.holds() {
         return Ok(budget);

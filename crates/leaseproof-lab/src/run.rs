@@ -72,7 +72,9 @@ pub fn run(settings: RunSettings) -> Result<RunReport, RunError> {
     let seed = settings.plan.seed.unwrap_or_else(random_seed);
     let ready = prepare::prepare(&settings, seed).map_err(RunError::Refused)?;
     let ran = run_all(&settings, &ready);
-    let incomplete = ran.incomplete.or_else(|| ready.log.failure().map(|why| format!("recording failed: {why}")));
+    let incomplete = ran
+        .incomplete
+        .or_else(|| ready.log.failure().map(|why| format!("recording failed: {why}")));
     let took = boot_now().since(began);
     let mut judged = judge_all(&ran.histories, &Policy::default());
     let mut not_offered = ran.not_offered;
@@ -100,12 +102,18 @@ pub fn run(settings: RunSettings) -> Result<RunReport, RunError> {
         if let Err(error) = folder.write(name, text.as_bytes()) {
             // A failed recording never turns into a pass.
             verdict.verdict = verdict.verdict.max(Verdict::CannotTell);
-            verdict.incomplete.get_or_insert(format!("{name} can't be written: {error}"));
+            verdict
+                .incomplete
+                .get_or_insert(format!("{name} can't be written: {error}"));
         }
     }
     let folder = folder.path().to_owned();
     ready.close(settings.keep);
-    Ok(RunReport { verdict, histories: ran.histories, folder })
+    Ok(RunReport {
+        verdict,
+        histories: ran.histories,
+        folder,
+    })
 }
 
 /// Judges a kept bundle again.
@@ -115,11 +123,25 @@ pub fn run(settings: RunSettings) -> Result<RunReport, RunError> {
 pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
     let bundle = read_bundle(dir)?;
     let judged = judge_all(&bundle.histories, policy);
-    let budget = bundle.histories.first().map_or_else(Budget::standard, |history| history.ask.budget);
-    let took = bundle.histories.iter().map(|history| history.took_ms).max().unwrap_or(0);
+    let budget = bundle
+        .histories
+        .first()
+        .map_or_else(Budget::standard, |history| history.ask.budget);
+    let took = bundle
+        .histories
+        .iter()
+        .map(|history| history.took_ms)
+        .max()
+        .unwrap_or(0);
     let incomplete = match bundle.problems.first() {
-        Some((line, says)) => Some(format!("events.jsonl:{line}: {says} ({} lines in all)", bundle.problems.len())),
-        None => bundle.histories.is_empty().then(|| "no scenario was recorded".to_owned()),
+        Some((line, says)) => Some(format!(
+            "events.jsonl:{line}: {says} ({} lines in all)",
+            bundle.problems.len()
+        )),
+        None => bundle
+            .histories
+            .is_empty()
+            .then(|| "no scenario was recorded".to_owned()),
     };
     let verdict = sum_up(&Sum {
         run: &bundle.header.run,
@@ -131,7 +153,11 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
         incomplete,
         require: &[],
     });
-    Ok(RunReport { verdict, histories: bundle.histories, folder: dir.to_owned() })
+    Ok(RunReport {
+        verdict,
+        histories: bundle.histories,
+        folder: dir.to_owned(),
+    })
 }
 
 /// Judges each history; the twin of a clock scenario is judged with it, not beside it.
@@ -141,7 +167,11 @@ fn judge_all(histories: &[History], policy: &Policy) -> Vec<ScenarioVerdict> {
             twin.ask.twin && twin.ask.scenario == history.ask.scenario && twin.ask.store.kind == history.ask.store.kind
         })
     };
-    histories.iter().filter(|history| !history.ask.twin).map(|history| judge(history, twin_of(history), policy)).collect()
+    histories
+        .iter()
+        .filter(|history| !history.ask.twin)
+        .map(|history| judge(history, twin_of(history), policy))
+        .collect()
 }
 
 struct Ran {
@@ -153,7 +183,12 @@ struct Ran {
 fn run_all(settings: &RunSettings, ready: &Ready) -> Ran {
     let queue: Mutex<VecDeque<ScenarioId>> = Mutex::new(settings.plan.scenarios.iter().copied().collect());
     let ended: Mutex<Vec<(ScenarioId, Outcome)>> = Mutex::new(Vec::new());
-    let jobs = settings.plan.jobs.unwrap_or(usize::MAX).min(settings.plan.scenarios.len()).max(1);
+    let jobs = settings
+        .plan
+        .jobs
+        .unwrap_or(usize::MAX)
+        .min(settings.plan.scenarios.len())
+        .max(1);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // What is recorded reaches the disk while the run goes on: a run that is killed leaves its evidence.
@@ -212,11 +247,18 @@ fn collect(settings: &RunSettings, ended: Vec<(ScenarioId, Outcome)>) -> Ran {
         .filter(|id| !ended.iter().any(|(done, _)| done == *id))
         .map(|id| id.as_str())
         .collect();
-    let mut ran = Ran { histories: Vec::new(), not_offered: Vec::new(), incomplete: None };
+    let mut ran = Ran {
+        histories: Vec::new(),
+        not_offered: Vec::new(),
+        incomplete: None,
+    };
     if interrupted {
         ran.incomplete = Some("it was interrupted: the bundle holds what was seen until then".to_owned());
     } else if !missing.is_empty() {
-        ran.incomplete = Some(format!("scenarios ended by a fault of leaseproof itself: {}", missing.join(", ")));
+        ran.incomplete = Some(format!(
+            "scenarios ended by a fault of leaseproof itself: {}",
+            missing.join(", ")
+        ));
     }
     for (_, outcome) in ended {
         match outcome {
@@ -239,9 +281,17 @@ struct Sum<'a> {
 }
 
 fn sum_up(sum: &Sum<'_>) -> RunVerdict {
-    let mut verdict = sum.scenarios.iter().map(|scenario| scenario.verdict).max().unwrap_or(Verdict::CannotTell);
+    let mut verdict = sum
+        .scenarios
+        .iter()
+        .map(|scenario| scenario.verdict)
+        .max()
+        .unwrap_or(Verdict::CannotTell);
     // The rig's self-check alone shows nothing about the owner.
-    let about_the_owner = sum.scenarios.iter().any(|scenario| scenario.id != ScenarioId::StaleToken);
+    let about_the_owner = sum
+        .scenarios
+        .iter()
+        .any(|scenario| scenario.id != ScenarioId::StaleToken);
     let only_self_check = !about_the_owner && sum.scenarios.len() > 0;
     let missed = sum.not_offered.iter().any(|it| sum.require.contains(&it.id));
     if sum.incomplete.is_some() || missed || (!about_the_owner && !only_self_check) {

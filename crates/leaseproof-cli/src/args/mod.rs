@@ -50,7 +50,9 @@ pub enum Verb {
         out: PathBuf,
     },
     /// Prints shell completions.
-    #[command(after_help = "Example:\n  leaseproof completions bash > ~/.local/share/bash-completion/completions/leaseproof")]
+    #[command(
+        after_help = "Example:\n  leaseproof completions bash > ~/.local/share/bash-completion/completions/leaseproof"
+    )]
     Completions {
         /// For which shell.
         shell: clap_complete::Shell,

@@ -85,7 +85,12 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub junit: Option<PathBuf>,
     /// The folder that runs are kept in.
-    #[arg(long, value_name = "DIR", default_value = ".leaseproof/runs", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value = ".leaseproof/runs",
+        help_heading = "Output"
+    )]
     pub out: PathBuf,
     /// No progress, only the verdict.
     #[arg(long, short, help_heading = "Output")]

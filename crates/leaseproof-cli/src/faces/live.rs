@@ -27,7 +27,13 @@ impl Live {
             let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
             (bars, Mutex::new(BTreeMap::new()))
         });
-        Self { inner: Arc::new(Inner { quiet, started: Instant::now(), bars }) }
+        Self {
+            inner: Arc::new(Inner {
+                quiet,
+                started: Instant::now(),
+                bars,
+            }),
+        }
     }
 
     /// Where the runner sends its progress.
@@ -77,7 +83,12 @@ impl Inner {
                     bar.finish_and_clear();
                 }
                 let held = format!("{}/{} cycles", verdict.cycles_held, verdict.cycles);
-                let _ = bars.println(format!("  {:<20} {:<11} {held}, {:.1} s", verdict.id, verdict.verdict, seconds(verdict.took_ms)));
+                let _ = bars.println(format!(
+                    "  {:<20} {:<11} {held}, {:.1} s",
+                    verdict.id,
+                    verdict.verdict,
+                    seconds(verdict.took_ms)
+                ));
             }
             Progress::NotOffered(it) => {
                 if let Some(bar) = lines.remove(&it.id) {
@@ -93,7 +104,10 @@ impl Inner {
         match step {
             Progress::Started(_) | Progress::Step { .. } => {}
             Progress::Ended(verdict) => {
-                eprintln!("[{at:5.1} s] {:<20} {:<11} {}/{} cycles", verdict.id, verdict.verdict, verdict.cycles_held, verdict.cycles);
+                eprintln!(
+                    "[{at:5.1} s] {:<20} {:<11} {}/{} cycles",
+                    verdict.id, verdict.verdict, verdict.cycles_held, verdict.cycles
+                );
             }
             Progress::NotOffered(it) => eprintln!("[{at:5.1} s] {:<20} not offered: {}", it.id, it.why),
         }

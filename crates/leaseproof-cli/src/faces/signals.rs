@@ -17,7 +17,10 @@ const IMPATIENT: u8 = 3;
 
 /// Starts watching. Without a thread for it, the signals keep their usual meaning, and the warden undoes.
 pub fn watch() -> Stop {
-    let stop = Stop { flag: Arc::new(AtomicBool::new(false)), suspend: Arc::new(AtomicBool::new(false)) };
+    let stop = Stop {
+        flag: Arc::new(AtomicBool::new(false)),
+        suspend: Arc::new(AtomicBool::new(false)),
+    };
     let (flag, suspend) = (Arc::clone(&stop.flag), Arc::clone(&stop.suspend));
     let asked = AtomicU8::new(0);
     if let Ok(mut signals) = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGTSTP]) {

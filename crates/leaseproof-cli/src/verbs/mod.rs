@@ -26,7 +26,11 @@ pub fn dispatch(args: Args) -> ExitCode {
 
 /// Prints one clear error and gives back exit status 2.
 pub fn wrong(says: &str) -> ExitCode {
-    anstream::eprintln!("{}error:{} {says}", anstyle::AnsiColor::Red.on_default().bold(), anstyle::Reset);
+    anstream::eprintln!(
+        "{}error:{} {says}",
+        anstyle::AnsiColor::Red.on_default().bold(),
+        anstyle::Reset
+    );
     ExitCode::from(WRONG_CALL)
 }
 

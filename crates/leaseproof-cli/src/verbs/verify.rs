@@ -125,7 +125,10 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
 fn list() -> ExitCode {
     let mut text = String::new();
     for spec in catalogue::ALL {
-        text.push_str(&format!("{:<20} {}\n{:<20} a sound owner: {}\n", spec.id, spec.does, "", spec.sound));
+        text.push_str(&format!(
+            "{:<20} {}\n{:<20} a sound owner: {}\n",
+            spec.id, spec.does, "", spec.sound
+        ));
     }
     print(&text);
     ExitCode::SUCCESS
@@ -139,7 +142,10 @@ fn init(path: &Path) -> ExitCode {
     });
     match written {
         Ok(()) => {
-            print(&format!("wrote {}: read it, then run `leaseproof verify`\n", path.display()));
+            print(&format!(
+                "wrote {}: read it, then run `leaseproof verify`\n",
+                path.display()
+            ));
             ExitCode::SUCCESS
         }
         Err(error) => wrong(&format!("{} can't be written: {error}", path.display())),
@@ -182,7 +188,10 @@ fn text_of(report: &RunReport) -> String {
         width: crate::faces::width(),
         ascii: false,
     };
-    let places = Places { report: Some(report.folder.join("report.html")), bundle: Some(report.folder.clone()) };
+    let places = Places {
+        report: Some(report.folder.join("report.html")),
+        bundle: Some(report.folder.clone()),
+    };
     let histories: Vec<_> = report.histories.iter().collect();
     leaseproof_report::terminal::render_with_moments(&report.verdict, &histories, &style, &places)
 }

@@ -76,9 +76,9 @@ pub(super) fn replay_rejected(scene: &Scene<'_, '_, '_>) -> Seen {
     let mut ids = Vec::new();
     let (mut before, mut after) = (false, false);
     let mut greatest = None;
-    for (event, write) in writes(scene).filter(|(_, write)| write.replay) {
-        // The lab's own first writes come the same way; stale is one with a lower token.
-        let stale = write.token < greatest;
+    for (event, write) in writes(scene) {
+        // The lab's own first writes come the same way; stale is a replay with a lower token.
+        let stale = write.replay && write.token < greatest;
         greatest = greatest.max(write.token);
         if !stale {
             continue;

@@ -31,8 +31,15 @@ impl Folder {
     /// When the folder or a file can't be created, or the disk has no room for a first megabyte.
     pub fn create(out: &Path, run: &str) -> Result<Self, BundleError> {
         let path = out.join(run);
-        let fail = |error: std::io::Error| BundleError { path: path.display().to_string(), why: error.to_string() };
-        DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(fail)?;
+        let fail = |error: std::io::Error| BundleError {
+            path: path.display().to_string(),
+            why: error.to_string(),
+        };
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&path)
+            .map_err(fail)?;
         let folder = Self { path: path.clone() };
         for name in ["events.jsonl", "verdict.json", "junit.xml", "report.html"] {
             folder.file(name).map_err(fail)?;
@@ -59,7 +66,12 @@ impl Folder {
     /// # Errors
     /// As the system says.
     pub fn file(&self, name: &str) -> std::io::Result<File> {
-        OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(self.path.join(name))
+        OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(self.path.join(name))
     }
 
     /// A folder below it, 0700.

@@ -27,7 +27,10 @@ pub struct Bundle {
 pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     let path = dir.join("events.jsonl");
     let file = File::open(&path).map_err(|error| {
-        format!("{} can't be read: {error}\n  name a run's folder, such as .leaseproof/runs/<id>", path.display())
+        format!(
+            "{} can't be read: {error}\n  name a run's folder, such as .leaseproof/runs/<id>",
+            path.display()
+        )
     })?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let mut header = None;
@@ -38,7 +41,9 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     let mut number = 0;
     loop {
         line.clear();
-        let read = reader.read_until(b'\n', &mut line).map_err(|error| format!("{}: {error}", path.display()))?;
+        let read = reader
+            .read_until(b'\n', &mut line)
+            .map_err(|error| format!("{}: {error}", path.display()))?;
         if read == 0 {
             break;
         }
@@ -55,7 +60,15 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
                 header = Some(it);
             }
             Ok(Line::Scenario { run, ask }) => {
-                runs.insert(run, History { ask: *ask, events: Vec::new(), complete: false, took_ms: 0 });
+                runs.insert(
+                    run,
+                    History {
+                        ask: *ask,
+                        events: Vec::new(),
+                        complete: false,
+                        took_ms: 0,
+                    },
+                );
             }
             Ok(Line::Event { run, event }) => {
                 if let Some(history) = runs.get_mut(&run) {
@@ -74,7 +87,12 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
             Err(error) => problems.push((number, error.to_string())),
         }
     }
-    let header = header.ok_or_else(|| format!("{}: it has no header line, so it is no bundle of leaseproof", path.display()))?;
+    let header = header.ok_or_else(|| {
+        format!(
+            "{}: it has no header line, so it is no bundle of leaseproof",
+            path.display()
+        )
+    })?;
     if !problems.is_empty() {
         // A line that is lost may be the one that decides: no history of a damaged file counts as whole.
         for history in runs.values_mut() {
@@ -84,5 +102,10 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     // A scenario that turned out not to be offered has left the begin of a record.
     let offered = |history: &History| not_offered.iter().all(|it| it.id != history.ask.scenario);
     let histories = runs.into_values().filter(offered).collect();
-    Ok(Bundle { header, histories, not_offered, problems })
+    Ok(Bundle {
+        header,
+        histories,
+        not_offered,
+        problems,
+    })
 }

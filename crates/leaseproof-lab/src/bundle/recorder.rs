@@ -32,7 +32,10 @@ impl Log {
     #[must_use]
     pub fn start(file: File, run: &str, seed: u64) -> Arc<Self> {
         let log = Self {
-            out: Mutex::new(Output { file: BufWriter::with_capacity(32 << 10, file), failed: None }),
+            out: Mutex::new(Output {
+                file: BufWriter::with_capacity(32 << 10, file),
+                failed: None,
+            }),
             next_event: AtomicU64::new(1),
             next_run: AtomicU32::new(1),
         };
@@ -97,13 +100,24 @@ impl Recorder {
     #[must_use]
     pub fn start(log: &Arc<Log>) -> Self {
         let run = log.next_run.fetch_add(1, Ordering::Relaxed);
-        let kept = Kept { events: Vec::new(), next_seq: BTreeMap::new(), cycle: 0 };
-        Self { log: Arc::clone(log), run, kept: Arc::new((Mutex::new(kept), Condvar::new())) }
+        let kept = Kept {
+            events: Vec::new(),
+            next_seq: BTreeMap::new(),
+            cycle: 0,
+        };
+        Self {
+            log: Arc::clone(log),
+            run,
+            kept: Arc::new((Mutex::new(kept), Condvar::new())),
+        }
     }
 
     /// Writes down what is asked.
     pub fn ask(&self, ask: &Ask) {
-        self.log.line(&Line::Scenario { run: self.run, ask: Box::new(ask.clone()) });
+        self.log.line(&Line::Scenario {
+            run: self.run,
+            ask: Box::new(ask.clone()),
+        });
     }
 
     /// The cycle that events belong to from now on.
@@ -117,7 +131,14 @@ impl Recorder {
     }
 
     /// Records one event with the raw line that it was read from.
-    pub fn record_raw(&self, source: Source, owner: Option<&OwnerName>, at: Moment, what: What, raw: Option<String>) -> EventId {
+    pub fn record_raw(
+        &self,
+        source: Source,
+        owner: Option<&OwnerName>,
+        at: Moment,
+        what: What,
+        raw: Option<String>,
+    ) -> EventId {
         let mut kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner);
         // Number and place are given under the lock: the order in the file is the order of the record.
         let id = EventId(self.log.next_event.fetch_add(1, Ordering::Relaxed));
@@ -134,7 +155,10 @@ impl Recorder {
             what,
             raw,
         };
-        self.log.line(&Line::Event { run: self.run, event: event.clone() });
+        self.log.line(&Line::Event {
+            run: self.run,
+            event: event.clone(),
+        });
         kept.events.push(event);
         drop(kept);
         self.kept.1.notify_all();
@@ -166,6 +190,11 @@ impl Recorder {
         }
         self.log.flush();
         let mut kept = self.kept.0.lock().unwrap_or_else(PoisonError::into_inner);
-        History { ask, events: std::mem::take(&mut kept.events), complete, took_ms }
+        History {
+            ask,
+            events: std::mem::take(&mut kept.events),
+            complete,
+            took_ms,
+        }
     }
 }

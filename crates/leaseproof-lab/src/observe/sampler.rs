@@ -51,15 +51,30 @@ impl Sampler {
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
-        let thread = std::thread::Builder::new().name("sampler".to_owned()).stack_size(256 << 10).spawn(move || {
-            let mut look = Look { observer, key, recorder, settings, last: None, told: None, span: None, blocked_since: None };
-            while !stopped.load(Ordering::Relaxed) {
-                let pace = look.once();
-                std::thread::sleep(pace);
-            }
-            look.close();
-        })?;
-        Ok(Self { stop, thread: Some(thread) })
+        let thread = std::thread::Builder::new()
+            .name("sampler".to_owned())
+            .stack_size(256 << 10)
+            .spawn(move || {
+                let mut look = Look {
+                    observer,
+                    key,
+                    recorder,
+                    settings,
+                    last: None,
+                    told: None,
+                    span: None,
+                    blocked_since: None,
+                };
+                while !stopped.load(Ordering::Relaxed) {
+                    let pace = look.once();
+                    std::thread::sleep(pace);
+                }
+                look.close();
+            })?;
+        Ok(Self {
+            stop,
+            thread: Some(thread),
+        })
     }
 
     /// Stops and waits for the last coverage to be written.
@@ -130,7 +145,8 @@ impl Look {
         }
         if changed || self.told.is_none_or(|told| at.latest.since(told) >= STILL) {
             self.told = Some(at.latest);
-            self.recorder.record(Source::Store, None, at, What::Reading(reading.clone()));
+            self.recorder
+                .record(Source::Store, None, at, What::Reading(reading.clone()));
         }
         self.last = Some((at, reading));
         self.pace()
@@ -143,22 +159,34 @@ impl Look {
         let since = *self.blocked_since.get_or_insert(now);
         if now.since(since) >= FROZEN {
             self.blocked_since = Some(now.plus(Duration::from_secs(3600)));
-            self.recorder.record(Source::Lab, None, Moment::between(since, now), What::WriterFrozen);
+            self.recorder
+                .record(Source::Lab, None, Moment::between(since, now), What::WriterFrozen);
         }
     }
 
     fn past_expiry(&self) -> bool {
         let held = self.last.as_ref().and_then(|(_, reading)| reading.held.as_ref());
-        held.and_then(|held| held.expires).is_some_and(|expires| boot_now() > expires.latest)
+        held.and_then(|held| held.expires)
+            .is_some_and(|expires| boot_now() > expires.latest)
             && held.is_some_and(|held| !(held.expired && held.write_lock))
     }
 
     fn pace(&self) -> Duration {
-        let Some((_, reading)) = &self.last else { return self.settings.calm };
-        let Some(held) = &reading.held else { return self.settings.quick };
-        let Some(expires) = held.expires else { return self.settings.quick };
+        let Some((_, reading)) = &self.last else {
+            return self.settings.calm;
+        };
+        let Some(held) = &reading.held else {
+            return self.settings.quick;
+        };
+        let Some(expires) = held.expires else {
+            return self.settings.quick;
+        };
         let now = boot_now();
-        if now.plus(self.settings.calm * 2) < expires.earliest { self.settings.calm } else { self.settings.quick }
+        if now.plus(self.settings.calm * 2) < expires.earliest {
+            self.settings.calm
+        } else {
+            self.settings.quick
+        }
     }
 
     fn cover(&mut self, at: Moment) {
@@ -174,7 +202,11 @@ impl Look {
                     let what = "sampling the store".to_owned();
                     self.recorder.record(Source::Lab, None, at, What::RigLate { by, what });
                 }
-                self.span = Some(Span { from: at.earliest, until: at.latest, longest_gap: Duration::ZERO });
+                self.span = Some(Span {
+                    from: at.earliest,
+                    until: at.latest,
+                    longest_gap: Duration::ZERO,
+                });
             }
         }
     }
@@ -189,7 +221,8 @@ impl Look {
                 longest_gap: span.longest_gap,
                 dropped: 0,
             };
-            self.recorder.record(Source::Lab, None, Moment::exact(boot_now()), What::Coverage(coverage));
+            self.recorder
+                .record(Source::Lab, None, Moment::exact(boot_now()), What::Coverage(coverage));
         }
     }
 }

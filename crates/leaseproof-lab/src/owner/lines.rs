@@ -16,7 +16,8 @@ impl LinePatterns {
     /// # Errors
     /// The regular expression's own complaint, which has its column.
     pub fn add(&mut self, event: OwnerEvent, pattern: &str) -> Result<(), String> {
-        self.0.push((event, Regex::new(pattern).map_err(|error| error.to_string())?));
+        self.0
+            .push((event, Regex::new(pattern).map_err(|error| error.to_string())?));
         Ok(())
     }
 }
@@ -89,10 +90,15 @@ mod tests {
     fn event_lines_ok() {
         let none = LinePatterns::default();
         let said = parse_line(r#" {"lease":"acquired","token":41,"boot_ns":7,"thread":3} "#, &none).expect("an event");
-        assert_eq!((said.event, said.token, said.boot), (OwnerEvent::Acquired, Some(Token(41)), Some(BootNanos(7))));
+        assert_eq!(
+            (said.event, said.token, said.boot),
+            (OwnerEvent::Acquired, Some(Token(41)), Some(BootNanos(7)))
+        );
         assert_eq!(said.thread.as_deref(), Some("3"));
         let mut patterns = LinePatterns::default();
-        patterns.add(OwnerEvent::Lost, r"lost it: (?P<reason>.*)").expect("a pattern");
+        patterns
+            .add(OwnerEvent::Lost, r"lost it: (?P<reason>.*)")
+            .expect("a pattern");
         let said = parse_line("12:00 lost it: frozen", &patterns).expect("an event");
         assert_eq!((said.event, said.reason.as_deref()), (OwnerEvent::Lost, Some("frozen")));
     }
@@ -100,7 +106,15 @@ mod tests {
     #[test]
     fn event_lines_bad() {
         let none = LinePatterns::default();
-        for line in ["", "hello", "{", r#"{"lease":"dancing"}"#, r#"{"token":4}"#, "{\"lease\":[]}", "\u{0}\u{1}"] {
+        for line in [
+            "",
+            "hello",
+            "{",
+            r#"{"lease":"dancing"}"#,
+            r#"{"token":4}"#,
+            "{\"lease\":[]}",
+            "\u{0}\u{1}",
+        ] {
             assert_eq!(parse_line(line, &none), None, "{line:?}");
         }
         assert!(LinePatterns::default().add(OwnerEvent::Lost, "(").is_err());

@@ -21,7 +21,10 @@ use std::thread::JoinHandle;
 /// What is kept of one owner's output; more is read on and dropped, or the pipe itself would pause it.
 const KEPT_BYTES: u64 = 16 << 20;
 /// How long a look at an empty pipe lasts.
-const LOOK: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+const LOOK: rustix::event::Timespec = rustix::event::Timespec {
+    tv_sec: 0,
+    tv_nsec: 20_000_000,
+};
 /// A longer line is cut: no event line is.
 const LINE_BYTES: usize = 64 << 10;
 /// What the record keeps of a raw line.
@@ -52,18 +55,21 @@ impl Output {
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
         let name = format!("out-{}", self.owner);
-        std::thread::Builder::new().name(name).stack_size(256 << 10).spawn(move || {
-            let mut reading = Reading {
-                output: self,
-                line: Vec::new(),
-                seen: 0,
-                dropped: 0,
-                chatter: 0,
-                from: boot_now(),
-                clean: None,
-            };
-            reading.to_the_end(&pipe);
-        })
+        std::thread::Builder::new()
+            .name(name)
+            .stack_size(256 << 10)
+            .spawn(move || {
+                let mut reading = Reading {
+                    output: self,
+                    line: Vec::new(),
+                    seen: 0,
+                    dropped: 0,
+                    chatter: 0,
+                    from: boot_now(),
+                    clean: None,
+                };
+                reading.to_the_end(&pipe);
+            })
     }
 }
 
@@ -135,21 +141,31 @@ impl Reading {
     fn whole_line(&mut self, at: Moment) {
         let text = String::from_utf8_lossy(&self.line).into_owned();
         self.line.clear();
-        let said = self.output.events.then(|| parse_line(&text, &self.output.patterns)).flatten();
+        let said = self
+            .output
+            .events
+            .then(|| parse_line(&text, &self.output.patterns))
+            .flatten();
         let owner = self.output.owner.clone();
         match said {
             Some(said) => {
                 let raw = Some(self.redacted(&text));
-                self.output.recorder.record_raw(Source::Owner, Some(&owner), at, What::Said(said), raw);
+                self.output
+                    .recorder
+                    .record_raw(Source::Owner, Some(&owner), at, What::Said(said), raw);
             }
             None => self.chatter += u64::from(!text.trim().is_empty()),
         }
     }
 
     fn redacted(&self, text: &str) -> String {
-        let mut text = self.output.secrets.iter().fold(text.trim_end().to_owned(), |text, secret| {
-            text.replace(secret.as_str(), "***")
-        });
+        let mut text = self
+            .output
+            .secrets
+            .iter()
+            .fold(text.trim_end().to_owned(), |text, secret| {
+                text.replace(secret.as_str(), "***")
+            });
         let mut cut = RAW_BYTES.min(text.len());
         while !text.is_char_boundary(cut) {
             cut -= 1;
@@ -165,7 +181,9 @@ impl Reading {
         let owner = self.output.owner.clone();
         if self.chatter > 0 {
             let what = What::Chatter { lines: self.chatter };
-            self.output.recorder.record(Source::Owner, Some(&owner), Moment::exact(until), what);
+            self.output
+                .recorder
+                .record(Source::Owner, Some(&owner), Moment::exact(until), what);
         }
         let coverage = Coverage {
             source: Source::Owner,
@@ -175,6 +193,8 @@ impl Reading {
             longest_gap: std::time::Duration::ZERO,
             dropped: self.dropped,
         };
-        self.output.recorder.record(Source::Lab, None, Moment::exact(until), What::Coverage(coverage));
+        self.output
+            .recorder
+            .record(Source::Lab, None, Moment::exact(until), What::Coverage(coverage));
     }
 }

@@ -83,7 +83,14 @@ impl OwnerSeat {
     #[must_use]
     pub fn empty(slot: &'static str) -> Self {
         let name = OwnerName::from(format!("{slot}0"));
-        Self { slot, name, count: 0, stillborn: 0, seated: None, relay: None }
+        Self {
+            slot,
+            name,
+            count: 0,
+            stillborn: 0,
+            seated: None,
+            relay: None,
+        }
     }
 
     /// Who sits here now.
@@ -135,28 +142,50 @@ impl OwnerSeat {
         let asked = boot_now();
         let wanted = Launch {
             argv: seating.command.iter().map(Into::into).collect(),
-            env: environment.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            env: environment
+                .into_iter()
+                .map(|(name, value)| (name.into(), value.into()))
+                .collect(),
             cwd: None,
             shim: seating.shim,
             cgroup: seating.cgroup,
         };
-        let launched = launch(seating.warden, &wanted).map_err(|error| format!("the owner can't be started: {error}"))?;
+        let launched =
+            launch(seating.warden, &wanted).map_err(|error| format!("the owner can't be started: {error}"))?;
         let at = Moment::between(asked, boot_now());
-        let what = What::Started { process: launched.process(), slot: self.slot.to_owned(), restart: seating.restart };
+        let what = What::Started {
+            process: launched.process(),
+            slot: self.slot.to_owned(),
+            restart: seating.restart,
+        };
         seating.recorder.record(Source::Process, Some(&self.name), at, what);
         let mut readers = Vec::new();
-        let pipes: [(Option<OwnedFd>, bool); 2] = [(launched.take_stdout().map(Into::into), true), (launched.take_stderr().map(Into::into), false)];
+        let pipes: [(Option<OwnedFd>, bool); 2] = [
+            (launched.take_stdout().map(Into::into), true),
+            (launched.take_stderr().map(Into::into), false),
+        ];
         for (pipe, events) in pipes {
             let Some(pipe) = pipe else { continue };
             let output = Output {
                 owner: self.name.clone(),
                 recorder: seating.recorder.clone(),
-                patterns: if events { seating.plan.patterns.clone() } else { LinePatterns::default() },
-                keep: seating.output.as_deref().and_then(|path| keep(path, if events { "out" } else { "err" })),
+                patterns: if events {
+                    seating.plan.patterns.clone()
+                } else {
+                    LinePatterns::default()
+                },
+                keep: seating
+                    .output
+                    .as_deref()
+                    .and_then(|path| keep(path, if events { "out" } else { "err" })),
                 secrets: seating.secrets.clone(),
                 events,
             };
-            readers.push(output.follow(pipe).map_err(|error| format!("the owner's output can't be read: {error}"))?);
+            readers.push(
+                output
+                    .follow(pipe)
+                    .map_err(|error| format!("the owner's output can't be read: {error}"))?,
+            );
         }
         self.seated = Some(Seated {
             launched,
@@ -173,22 +202,34 @@ impl OwnerSeat {
 
     /// Notes whether the owner ended; true once, when it did.
     pub fn reap(&mut self) -> bool {
-        let Some(seated) = self.seated.as_mut().filter(|seated| !seated.ended) else { return false };
+        let Some(seated) = self.seated.as_mut().filter(|seated| !seated.ended) else {
+            return false;
+        };
         let asked = boot_now();
-        let Ok(Some(end)) = seated.launched.try_wait() else { return false };
+        let Ok(Some(end)) = seated.launched.try_wait() else {
+            return false;
+        };
         seated.ended = true;
         let at = Moment::between(asked.min(seated.started), boot_now());
         let short = at.latest.since(seated.started) < STILLBORN && !seated.by_lab;
         self.stillborn = if short { self.stillborn + 1 } else { 0 };
-        let what = What::Ended { status: end.status, signal: end.signal, by_lab: seated.by_lab };
-        seated.recorder.record(Source::Process, Some(&self.name), Moment::exact(at.latest), what);
+        let what = What::Ended {
+            status: end.status,
+            signal: end.signal,
+            by_lab: seated.by_lab,
+        };
+        seated
+            .recorder
+            .record(Source::Process, Some(&self.name), Moment::exact(at.latest), what);
         true
     }
 
     /// Whether a supervisor would start it anew.
     #[must_use]
     pub fn wants_restart(&self) -> bool {
-        self.seated.as_ref().is_some_and(|seated| seated.ended && !seated.by_lab)
+        self.seated
+            .as_ref()
+            .is_some_and(|seated| seated.ended && !seated.by_lab)
     }
 
     /// Whether it may be started once more.
@@ -200,9 +241,16 @@ impl OwnerSeat {
             return Ok(());
         }
         let words = self.last_words();
-        let words = if words.is_empty() { "it said nothing".to_owned() } else { format!("its last words: {words}") };
+        let words = if words.is_empty() {
+            "it said nothing".to_owned()
+        } else {
+            format!("its last words: {words}")
+        };
         Err(if self.stillborn >= STILLBORN_IN_A_ROW {
-            format!("the owner ends right after its start, {} times in a row; {words}", self.stillborn)
+            format!(
+                "the owner ends right after its start, {} times in a row; {words}",
+                self.stillborn
+            )
         } else {
             format!("the owner ended {} times by itself; {words}", self.count)
         })
@@ -210,13 +258,24 @@ impl OwnerSeat {
 
     /// The end of what it wrote, stderr first.
     fn last_words(&self) -> String {
-        let Some(path) = self.seated.as_ref().and_then(|seated| seated.output.as_deref()) else { return String::new() };
+        let Some(path) = self.seated.as_ref().and_then(|seated| seated.output.as_deref()) else {
+            return String::new();
+        };
         ["err", "out"]
             .iter()
             .filter_map(|end| std::fs::read(path.with_extension(end)).ok())
             .map(|text| {
-                let text = String::from_utf8_lossy(&text[text.len().saturating_sub(400)..]).trim().to_owned();
-                text.lines().rev().take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join(" | ")
+                let text = String::from_utf8_lossy(&text[text.len().saturating_sub(400)..])
+                    .trim()
+                    .to_owned();
+                text.lines()
+                    .rev()
+                    .take(3)
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .rev()
+                    .collect::<Vec<_>>()
+                    .join(" | ")
             })
             .find(|text| !text.is_empty())
             .unwrap_or_default()
@@ -248,5 +307,11 @@ impl OwnerSeat {
 
 fn keep(path: &Path, end: &str) -> Option<File> {
     let path = path.with_extension(end);
-    std::fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(path).ok()
+    std::fs::OpenOptions::new()
+        .create(true)
+        .write(true)
+        .truncate(true)
+        .mode(0o600)
+        .open(path)
+        .ok()
 }

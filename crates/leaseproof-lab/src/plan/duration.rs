@@ -8,7 +8,9 @@ use std::time::Duration;
 /// A sentence that says what is wrong and what would be right.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
     let trimmed = text.trim();
-    let split = trimmed.find(|c: char| c.is_ascii_alphabetic() || c == 'µ').unwrap_or(trimmed.len());
+    let split = trimmed
+        .find(|c: char| c.is_ascii_alphabetic() || c == 'µ')
+        .unwrap_or(trimmed.len());
     let (number, unit) = trimmed.split_at(split);
     let unit = unit.trim();
     let scale_ns: f64 = match unit {
@@ -19,7 +21,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
         "m" | "min" => 60e9,
         "h" => 3600e9,
         "" => return Err(format!("`{text}` has no unit: write `{trimmed}ms` or `{trimmed}s`")),
-        other => return Err(format!("`{other}` in `{text}` is no unit of time: use ns, us, ms, s, m or h")),
+        other => {
+            return Err(format!(
+                "`{other}` in `{text}` is no unit of time: use ns, us, ms, s, m or h"
+            ));
+        }
     };
     let number: f64 = number
         .trim()
@@ -32,7 +38,11 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     if nanos > 366.0 * 24.0 * 3600e9 {
         return Err(format!("`{text}` is more than a year: no lease lives that long"));
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked to be in 0 … one year")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be in 0 … one year"
+    )]
     Ok(Duration::from_nanos(nanos.round() as u64))
 }
 
@@ -42,7 +52,13 @@ mod tests {
 
     #[test]
     fn durations_ok() {
-        for (text, ms) in [("250ms", 250), ("1.5s", 1500), ("2m", 120_000), (" 3 s ", 3000), ("1h", 3_600_000)] {
+        for (text, ms) in [
+            ("250ms", 250),
+            ("1.5s", 1500),
+            ("2m", 120_000),
+            (" 3 s ", 3000),
+            ("1h", 3_600_000),
+        ] {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(ms)), "{text}");
         }
     }

@@ -13,10 +13,26 @@ pub struct Preset {
 
 const ALL: &[Preset] = &[
     // Both keys from the client's own source: `lock:<name>` and the wake-up list `lock-signal:<name>`.
-    Preset { name: "python-redis-lock", owner_key: "lock:{key}", also_deletes: &["lock-signal:{key}"] },
-    Preset { name: "redlock", owner_key: "{key}", also_deletes: &[] },
-    Preset { name: "redis-semaphore", owner_key: "mutex:{key}", also_deletes: &[] },
-    Preset { name: "redis-py", owner_key: "{key}", also_deletes: &[] },
+    Preset {
+        name: "python-redis-lock",
+        owner_key: "lock:{key}",
+        also_deletes: &["lock-signal:{key}"],
+    },
+    Preset {
+        name: "redlock",
+        owner_key: "{key}",
+        also_deletes: &[],
+    },
+    Preset {
+        name: "redis-semaphore",
+        owner_key: "mutex:{key}",
+        also_deletes: &[],
+    },
+    Preset {
+        name: "redis-py",
+        owner_key: "{key}",
+        also_deletes: &[],
+    },
 ];
 
 impl Preset {

@@ -123,10 +123,17 @@ impl Reader<'_> {
         }
     }
 
-    fn duration(&self, name: &str, value: Option<&toml::Spanned<String>>, default: Duration) -> Result<Duration, PlanError> {
+    fn duration(
+        &self,
+        name: &str,
+        value: Option<&toml::Spanned<String>>,
+        default: Duration,
+    ) -> Result<Duration, PlanError> {
         match value {
             None => Ok(default),
-            Some(text) => parse_duration(text.get_ref()).map_err(|says| self.at(text.span(), &format!("{name}: {says}"))),
+            Some(text) => {
+                parse_duration(text.get_ref()).map_err(|says| self.at(text.span(), &format!("{name}: {says}")))
+            }
         }
     }
 
@@ -136,7 +143,11 @@ impl Reader<'_> {
             ttl: self.duration("ttl", table.ttl.as_ref(), standard.ttl)?,
             heartbeat: self.duration("heartbeat", table.heartbeat.as_ref(), standard.heartbeat)?,
             worst_pause: self.duration("worst_pause", table.worst_pause.as_ref(), standard.worst_pause)?,
-            max_clock_drift: self.duration("max_clock_drift", table.max_clock_drift.as_ref(), standard.max_clock_drift)?,
+            max_clock_drift: self.duration(
+                "max_clock_drift",
+                table.max_clock_drift.as_ref(),
+                standard.max_clock_drift,
+            )?,
             renew_timeout: self.duration("renew_timeout", table.renew_timeout.as_ref(), standard.renew_timeout)?,
             early_slack: Duration::ZERO,
         };
@@ -166,7 +177,9 @@ impl Reader<'_> {
     }
 
     fn patterns(&self, table: Option<&LinesTable>) -> Result<LinePatterns, PlanError> {
-        let Some(table) = table else { return Ok(LinePatterns::default()) };
+        let Some(table) = table else {
+            return Ok(LinePatterns::default());
+        };
         let mut patterns = LinePatterns::default();
         use leaseproof_model::event::OwnerEvent as E;
         for (name, event, value) in [
@@ -180,9 +193,12 @@ impl Reader<'_> {
             ("write_refused", E::WriteRefused, &table.write_refused),
         ] {
             if let Some(text) = value {
-                patterns
-                    .add(event, text.get_ref())
-                    .map_err(|says| self.at(text.span(), &format!("owner.lines.{name}: the regular expression is wrong: {says}")))?;
+                patterns.add(event, text.get_ref()).map_err(|says| {
+                    self.at(
+                        text.span(),
+                        &format!("owner.lines.{name}: the regular expression is wrong: {says}"),
+                    )
+                })?;
             }
         }
         Ok(patterns)
@@ -199,13 +215,18 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
     let preset = match &file.owner.preset {
         None => None,
         Some(name) => Some(Preset::find(name).ok_or_else(|| {
-            PlanError(format!("owner.preset: `{name}` is no preset: there are {}", preset_names()))
+            PlanError(format!(
+                "owner.preset: `{name}` is no preset: there are {}",
+                preset_names()
+            ))
         })?),
     };
     let prefix = file.store.prefix.clone().unwrap_or_else(|| "canary/".to_owned());
     let key = file.store.key.clone().unwrap_or_else(|| format!("{prefix}demo"));
     if prefix.is_empty() {
-        return Err(PlanError("store.prefix: it is empty, so nothing would be outside the canary: use `canary/`".to_owned()));
+        return Err(PlanError(
+            "store.prefix: it is empty, so nothing would be outside the canary: use `canary/`".to_owned(),
+        ));
     }
     if !key.starts_with(&prefix) || key.len() == prefix.len() {
         return Err(PlanError(format!(
@@ -219,7 +240,9 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
         .or_else(|| preset.map(|preset| preset.owner_key.to_owned()))
         .unwrap_or_else(|| "{key}".to_owned());
     if !owner_key.contains("{key}") {
-        return Err(PlanError(format!("store.owner_key: `{owner_key}` has no {{key}} in it: write what the client makes of the key, such as `lock:{{key}}`")));
+        return Err(PlanError(format!(
+            "store.owner_key: `{owner_key}` has no {{key}} in it: write what the client makes of the key, such as `lock:{{key}}`"
+        )));
     }
     let also_deletes = file
         .store
@@ -228,17 +251,29 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
         .or_else(|| preset.map(|preset| preset.also_deletes.iter().map(|&key| key.to_owned()).collect()))
         .unwrap_or_default();
     if let Some(bad) = also_deletes.iter().find(|key| !key.contains("{key}")) {
-        return Err(PlanError(format!("store.also_deletes: `{bad}` has no {{key}} in it: clean-up deletes only what this run made")));
+        return Err(PlanError(format!(
+            "store.also_deletes: `{bad}` has no {{key}} in it: clean-up deletes only what this run made"
+        )));
     }
-    let command = file.owner.command.clone().unwrap_or_else(|| vec!["leaseproof".to_owned(), "owner".to_owned()]);
+    let command = file
+        .owner
+        .command
+        .clone()
+        .unwrap_or_else(|| vec!["leaseproof".to_owned(), "owner".to_owned()]);
     if command.first().is_none_or(String::is_empty) {
-        return Err(PlanError("owner.command: it is empty: name the program and its arguments".to_owned()));
+        return Err(PlanError(
+            "owner.command: it is empty: name the program and its arguments".to_owned(),
+        ));
     }
     let freeze = match file.verify.freeze.as_deref() {
         None | Some("auto") => FreezeMethod::Auto,
         Some("sigstop") => FreezeMethod::Sigstop,
         Some("cgroup") => FreezeMethod::Cgroup,
-        Some(other) => return Err(PlanError(format!("verify.freeze: `{other}` is none of sigstop, cgroup, auto"))),
+        Some(other) => {
+            return Err(PlanError(format!(
+                "verify.freeze: `{other}` is none of sigstop, cgroup, auto"
+            )));
+        }
     };
     let cycles = file.verify.cycles.unwrap_or(3);
     if cycles == 0 || cycles > 10_000 {
@@ -248,7 +283,11 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
         path: path.map(Path::to_owned),
         budget,
         store: StorePlan {
-            url: file.store.url.clone().unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned()),
+            url: file
+                .store
+                .url
+                .clone()
+                .unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned()),
             prefix,
             key,
             owner_key,
@@ -256,7 +295,11 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
             allow_remote: file.verify.allow_remote.unwrap_or(false),
             allow_shared: file.verify.allow_shared_store.unwrap_or(false),
         },
-        owner: OwnerPlan { command, env: file.owner.env.clone(), patterns: reader.patterns(file.owner.lines.as_ref())? },
+        owner: OwnerPlan {
+            command,
+            env: file.owner.env.clone(),
+            patterns: reader.patterns(file.owner.lines.as_ref())?,
+        },
         scenarios: scenario_list(file.verify.scenarios.as_deref().unwrap_or(&["all".to_owned()]))?,
         cycles,
         seed: file.verify.seed,
@@ -288,6 +331,16 @@ fn scenario_list(names: &[String]) -> Result<Vec<ScenarioId>, PlanError> {
 
 /// The scenario whose name shares the longest beginning.
 fn nearest(name: &str) -> Option<ScenarioId> {
-    let shared = |id: &ScenarioId| id.as_str().bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-    ScenarioId::ALL.iter().copied().max_by_key(shared).filter(|id| shared(id) >= 3)
+    let shared = |id: &ScenarioId| {
+        id.as_str()
+            .bytes()
+            .zip(name.bytes())
+            .take_while(|(a, b)| a == b)
+            .count()
+    };
+    ScenarioId::ALL
+        .iter()
+        .copied()
+        .max_by_key(shared)
+        .filter(|id| shared(id) >= 3)
 }

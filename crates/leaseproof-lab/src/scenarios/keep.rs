@@ -16,7 +16,11 @@ pub fn within_margin(stage: &mut Stage<'_>) -> Step {
         stage.observe(&target)?;
         let cycle = stage.end()?;
         // A thaw that came late made it another scenario: drawn again.
-        Ok(if length >= stage.budget().margin() { Cycle::Redraw } else { cycle })
+        Ok(if length >= stage.budget().margin() {
+            Cycle::Redraw
+        } else {
+            cycle
+        })
     })?;
     stage.hand_over()
 }

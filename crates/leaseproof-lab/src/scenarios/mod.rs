@@ -39,7 +39,9 @@ pub fn run(id: Id, settings: &RunSettings, ready: &Ready) -> Outcome {
         return std::thread::scope(|scope| {
             let twin = scope.spawn(|| arm(id, settings, ready, true));
             let stepped = arm(id, settings, ready, false);
-            let twin = twin.join().unwrap_or_else(|_| not_offered(id, ready, "its unstepped twin ended by a fault of leaseproof itself"));
+            let twin = twin
+                .join()
+                .unwrap_or_else(|_| not_offered(id, ready, "its unstepped twin ended by a fault of leaseproof itself"));
             match (stepped, twin) {
                 (Outcome::Ran(mut stepped), Outcome::Ran(twin)) => {
                     stepped.extend(twin);
@@ -53,10 +55,17 @@ pub fn run(id: Id, settings: &RunSettings, ready: &Ready) -> Outcome {
 }
 
 fn not_offered(id: Id, ready: &Ready, why: &str) -> Outcome {
-    Outcome::NotOffered(NotOffered { id, store: ready.facts.kind.clone(), why: why.to_owned() })
+    Outcome::NotOffered(NotOffered {
+        id,
+        store: ready.facts.kind.clone(),
+        why: why.to_owned(),
+    })
 }
 
 fn arm(id: Id, settings: &RunSettings, ready: &Ready, twin: bool) -> Outcome {
+    // A thaw must come when it is due, whatever else the machine does. Refused to an ordinary user:
+    // then a late thaw is seen, and the cycle is drawn again.
+    let _ = leaseproof_proc::priority::raise_this_thread();
     let mut stage = match Stage::set(id, twin, settings, ready) {
         Ok(stage) => stage,
         Err(why) => return not_offered(id, ready, &why),

@@ -11,9 +11,9 @@ pub fn blackhole(stage: &mut Stage<'_>) -> Step {
         stage.begin(&target, Some(&successor), WitnessMode::Record)?;
         stage.baseline(&target)?;
         let cut = stage.cut(&target, WireFault::Blackhole)?;
-        let due = stage.until_taken_over_from(cut.confirmed())?;
+        stage.until_taken_over_from(cut.confirmed())?;
         // An owner that trusts the silence writes on now, beside its successor.
-        stage.watch_heartbeats(2)?;
+        let due = stage.watch_heartbeats(2)?;
         stage.heal(cut, due)?;
         stage.observe(&target)?;
         stage.until_wrote(&successor)?;

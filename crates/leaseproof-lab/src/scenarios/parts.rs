@@ -20,7 +20,7 @@ pub fn parent_only(stage: &mut Stage<'_>) -> Step {
             ));
         }
         // The child may still run beside the successor: seen before the parent wakes, or never.
-        stage.watch_heartbeats(2)?;
+        let due = stage.watch_heartbeats(2)?;
         stage.thaw(pause, due)?;
         stage.observe(&target)?;
         stage.until_wrote(&successor)?;

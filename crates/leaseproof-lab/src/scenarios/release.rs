@@ -36,7 +36,7 @@ fn late(stage: &mut Stage<'_>, release: bool) -> Step {
         let target = stage.sole_holder()?;
         stage.begin_with_lab(&target)?;
         stage.baseline(&target)?;
-        let pause = stage.pause(&target, Part::Tree)?;
+        let pause = stage.pause(&target, if release { Part::TreeForSignals } else { Part::Tree })?;
         let due = stage.until_expired(&pause)?;
         stage.lab_takes_long()?;
         if release {

@@ -2,7 +2,7 @@
 //! decides everything else, later, from the same events.
 
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Deed, Event, FaultKind, FaultPhase, Held, Outcome, OwnerEvent, WireSeen, What};
+use leaseproof_model::event::{Deed, Event, FaultKind, FaultPhase, Held, Outcome, OwnerEvent, What, WireSeen};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, OwnerName, Token};
 use std::collections::{BTreeMap, BTreeSet};
@@ -167,7 +167,10 @@ impl Scene {
             }
             What::Fault(fault) => {
                 if let Some(owner) = &event.owner
-                    && matches!(fault.kind, FaultKind::PauseTree | FaultKind::PauseParent | FaultKind::KillTree)
+                    && matches!(
+                        fault.kind,
+                        FaultKind::PauseTree | FaultKind::PauseParent | FaultKind::KillTree
+                    )
                 {
                     let known = self.owners.entry(owner.clone()).or_default();
                     match fault.phase {
@@ -205,7 +208,9 @@ impl Scene {
             (Some(held), true) => {
                 if let (Some(grant), Some(expires)) = (self.grant.as_mut(), held.expires) {
                     // Two readings of one expiry differ by their round trips; a renewal moves it by more.
-                    let moved = grant.expires.is_none_or(|old| expires.earliest > old.latest.plus(std::time::Duration::from_millis(5)));
+                    let moved = grant
+                        .expires
+                        .is_none_or(|old| expires.earliest > old.latest.plus(std::time::Duration::from_millis(5)));
                     grant.renewals += u32::from(moved && grant.expires.is_some());
                     if moved {
                         grant.expires = Some(expires);
@@ -237,7 +242,8 @@ impl Scene {
         }
         let text = held.holder.as_str();
         let named = |name: &OwnerName| {
-            text.strip_prefix(name.as_str()).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+            text.strip_prefix(name.as_str())
+                .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
         };
         if named(&OwnerName::lab()) {
             return Some(OwnerName::lab());
@@ -267,6 +273,9 @@ impl Scene {
     /// Whether this owner's write was accepted at or after `from`.
     #[must_use]
     pub fn wrote_since(&self, owner: &OwnerName, from: BootNanos) -> bool {
-        self.owners.get(owner).and_then(|known| known.last_write).is_some_and(|at| at.earliest >= from)
+        self.owners
+            .get(owner)
+            .and_then(|known| known.last_write)
+            .is_some_and(|at| at.earliest >= from)
     }
 }

@@ -1,6 +1,7 @@
 //! A cycle begins, has its baseline, ends.
 
 use super::{Cycle, Halt, Stage, Step};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::What;
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
@@ -38,9 +39,15 @@ impl Stage<'_> {
         self.scene.rig_late = false;
         self.scene.writer_frozen = false;
         self.cycle_began = boot_now();
-        self.witness.set_mode(witness).map_err(|error| Halt::Abandoned(error.to_string()))?;
+        self.witness
+            .set_mode(witness)
+            .map_err(|error| Halt::Abandoned(error.to_string()))?;
         self.recorder.set_cycle(self.cycle);
-        self.note(What::CycleBegan { target: target.clone(), successor: successor.cloned(), witness });
+        self.note(What::CycleBegan {
+            target: target.clone(),
+            successor: successor.cloned(),
+            witness,
+        });
         self.say("baseline");
         Ok(())
     }
@@ -62,7 +69,9 @@ impl Stage<'_> {
         let from = self.cycle_began;
         let bound = from.plus(self.takeover_bound());
         let name = target.clone();
-        let holds = self.wait(bound, None, |scene| scene.grant.is_some() && scene.holder().is_none_or(|holder| *holder == name))?;
+        let holds = self.wait(bound, None, |scene| {
+            scene.grant.is_some() && scene.holder().is_none_or(|holder| *holder == name)
+        })?;
         if !holds {
             return Err(Halt::Abandoned(format!(
                 "the lease was not with {target} before the fault: nothing could be asked of it; run again, or look at its output"
@@ -71,7 +80,9 @@ impl Stage<'_> {
         // An owner that never writes is judged by what it says; a missing act is the judge's premise.
         let name = target.clone();
         let acted = boot_now().plus(self.budget().ttl + self.budget().heartbeat * 2);
-        self.wait(acted, None, |scene| scene.wrote_since(&name, from) || scene.known(&name).ended)?;
+        self.wait(acted, None, |scene| {
+            scene.wrote_since(&name, from) || scene.known(&name).ended
+        })?;
         let heartbeat = self.budget().heartbeat;
         let phase = self.draw.span(heartbeat);
         self.pass(heartbeat + phase)
@@ -87,13 +98,18 @@ impl Stage<'_> {
             self.wall_reads(target)?;
         }
         // One that ended may have a child that writes on.
-        if ended { self.watch_heartbeats(1) } else { Ok(()) }
+        if ended {
+            self.watch_heartbeats(1).map(drop)
+        } else {
+            Ok(())
+        }
     }
 
-    /// Lets heartbeats pass.
-    pub fn watch_heartbeats(&mut self, count: u32) -> Step {
-        let span = self.budget().heartbeat * count;
-        self.pass(span)
+    /// Lets heartbeats pass, and says when they had.
+    pub fn watch_heartbeats(&mut self, count: u32) -> Step<BootNanos> {
+        let until = boot_now().plus(self.budget().heartbeat * count);
+        self.wait(until, Some(until), |_| false)?;
+        Ok(until)
     }
 
     /// Ends a cycle.

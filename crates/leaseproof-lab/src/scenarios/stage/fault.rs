@@ -27,6 +27,9 @@ pub enum Part {
     Parent,
     /// The children only, always by SIGSTOP.
     Child,
+    /// All of it, always by SIGSTOP: a signal sent to a frozen control group wakes its target for a
+    /// moment inside the kernel, and its CPU time would not stand still.
+    TreeForSignals,
 }
 
 /// A pause in force.
@@ -123,18 +126,31 @@ impl Stage<'_> {
         let sink = self.fault_sink(owner);
         let hold = self.takeover_bound() * 2 + Duration::from_secs(5);
         let seat = self.seat(owner)?;
-        let target = seat.launched().ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?.target();
+        let target = seat
+            .launched()
+            .ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?
+            .target();
         let warden = &self.ready.warden;
         let paused = match part {
             Part::Tree => pause_tree(warden, target, method, hold, &sink),
+            Part::TreeForSignals => pause_tree(warden, target, Method::Sigstop, hold, &sink),
             Part::Parent => pause_parent(warden, target, hold, &sink),
             Part::Child => pause_child(warden, target, hold, &sink),
         }
         .map_err(|error| halt(&error))?;
         self.look();
         let renewals = self.scene.grant.as_ref().map_or(0, |grant| grant.renewals);
-        self.old_holder = self.scene.grant.as_ref().map(|grant| grant.holder.clone()).or(self.old_holder.take());
-        Ok(Pause { paused, owner: owner.clone(), renewals })
+        self.old_holder = self
+            .scene
+            .grant
+            .as_ref()
+            .map(|grant| grant.holder.clone())
+            .or(self.old_holder.take());
+        Ok(Pause {
+            paused,
+            owner: owner.clone(),
+            renewals,
+        })
     }
 
     /// Thaws, and says how long the pause really was.
@@ -153,34 +169,47 @@ impl Stage<'_> {
     /// Whether the lease was renewed since the pause began.
     #[must_use]
     pub fn renewed_during(&self, pause: &Pause) -> bool {
-        self.scene.grant.as_ref().is_some_and(|grant| {
-            Some(&grant.holder) == self.old_holder.as_ref() && grant.renewals > pause.renewals + 1
-        })
+        self.scene
+            .grant
+            .as_ref()
+            .is_some_and(|grant| Some(&grant.holder) == self.old_holder.as_ref() && grant.renewals > pause.renewals + 1)
     }
 
     /// Not offered to an owner of one process.
     pub fn needs_child(&mut self, owner: &OwnerName) -> Step {
         let seat = self.seat(owner)?;
         let family = seat.launched().map(|launched| launched.target().family());
-        let count = family.and_then(|family| family.look().ok()).map_or(0, |members| members.len());
+        let count = family
+            .and_then(|family| family.look().ok())
+            .map_or(0, |members| members.len());
         if count > 1 {
             return Ok(());
         }
-        Err(Halt::NotOffered("the owner is one process: there is no part of it to stop alone".to_owned()))
+        Err(Halt::NotOffered(
+            "the owner is one process: there is no part of it to stop alone".to_owned(),
+        ))
     }
 
     /// Kills the whole tree.
     pub fn kill(&mut self, owner: &OwnerName) -> Step<Moment> {
         self.say("killing");
         self.look();
-        self.old_holder = self.scene.grant.as_ref().map(|grant| grant.holder.clone()).or(self.old_holder.take());
+        self.old_holder = self
+            .scene
+            .grant
+            .as_ref()
+            .map(|grant| grant.holder.clone())
+            .or(self.old_holder.take());
         let sink = self.fault_sink(owner);
         if let Some(seat) = self.seats.iter_mut().find(|seat| seat.owner() == owner) {
             seat.expect_end();
         }
         let seat = self.seat(owner)?;
-        let launched = seat.launched().ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?;
-        let (dead, _) = kill_tree::kill_tree(&self.ready.warden, launched.target(), &sink).map_err(|error| halt(&error))?;
+        let launched = seat
+            .launched()
+            .ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?;
+        let (dead, _) =
+            kill_tree::kill_tree(&self.ready.warden, launched.target(), &sink).map_err(|error| halt(&error))?;
         Ok(dead)
     }
 
@@ -192,15 +221,24 @@ impl Stage<'_> {
             seat.expect_end();
         }
         let seat = self.seat(owner)?;
-        let launched = seat.launched().ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?;
-        terminate::terminate(&self.ready.warden, launched.target(), &sink).map(drop).map_err(|error| halt(&error))
+        let launched = seat
+            .launched()
+            .ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?;
+        terminate::terminate(&self.ready.warden, launched.target(), &sink)
+            .map(drop)
+            .map_err(|error| halt(&error))
     }
 
     /// Cuts the owner's network.
     pub fn cut(&mut self, owner: &OwnerName, fault: WireFault) -> Step<Cut> {
         self.say("cutting its network");
         self.look();
-        self.old_holder = self.scene.grant.as_ref().map(|grant| grant.holder.clone()).or(self.old_holder.take());
+        self.old_holder = self
+            .scene
+            .grant
+            .as_ref()
+            .map(|grant| grant.holder.clone())
+            .or(self.old_holder.take());
         let sink = self.fault_sink(owner);
         let relay = self.seat(owner)?.relay();
         let relay = relay.ok_or_else(|| Halt::NotOffered("there is no network between owner and store".to_owned()))?;
@@ -240,7 +278,9 @@ impl Stage<'_> {
         let hold = self.takeover_bound() * 4;
         let seat = self.seat(owner)?;
         let (Some(shim), Some(launched)) = (seat.shim().cloned(), seat.launched()) else {
-            return Err(Halt::NotOffered("the clock shim was not loaded into the owner".to_owned()));
+            return Err(Halt::NotOffered(
+                "the clock shim was not loaded into the owner".to_owned(),
+            ));
         };
         if !shim.mapped_in(launched.target().family()) {
             return Err(Halt::NotOffered(
@@ -248,7 +288,9 @@ impl Stage<'_> {
             ));
         }
         if shim.counts().reads == 0 {
-            return Err(Halt::NotOffered("the owner makes no wall-clock read through libc, so a step can't reach it".to_owned()));
+            return Err(Halt::NotOffered(
+                "the owner makes no wall-clock read through libc, so a step can't reach it".to_owned(),
+            ));
         }
         if !self.ask.twin {
             let warden = &self.ready.warden;
@@ -274,7 +316,11 @@ impl Stage<'_> {
         if let (Some(shim), Some(launched)) = (seat.shim(), seat.launched()) {
             let mapped = shim.mapped_in(launched.target().family());
             let counts = shim.counts();
-            let what = What::WallReads { count: counts.reads, offset_ns: counts.offset_ns, mapped };
+            let what = What::WallReads {
+                count: counts.reads,
+                offset_ns: counts.offset_ns,
+                mapped,
+            };
             self.record(Source::Shim, Some(owner), Moment::exact(boot_now()), what);
         }
         Ok(())
@@ -298,7 +344,10 @@ impl Stage<'_> {
         let fault = self.ready.warden.next_fault();
         let asked = boot_now();
         self.hold_phase(owner, fault, FaultPhase::Asked, Moment::exact(asked));
-        let handle = self.witness.hold_next(owner).map_err(|error| Halt::Abandoned(error.to_string()))?;
+        let handle = self
+            .witness
+            .hold_next(owner)
+            .map_err(|error| Halt::Abandoned(error.to_string()))?;
         let name = owner.clone();
         let patience = boot_now().plus(self.budget().ttl + self.budget().heartbeat * 2);
         let held = self.wait(patience, None, |scene| scene.known(&name).write_held)?;
@@ -306,15 +355,26 @@ impl Stage<'_> {
             return Err(Halt::Abandoned(format!("{owner} made no write that could be held")));
         }
         self.hold_phase(owner, fault, FaultPhase::Confirmed, Moment::between(asked, boot_now()));
-        Ok(HeldWrite { handle, owner: owner.clone(), fault })
+        Ok(HeldWrite {
+            handle,
+            owner: owner.clone(),
+            fault,
+        })
     }
 
     /// Lets it go on.
     pub fn let_go(&mut self, held: HeldWrite) -> Step {
         let asked = boot_now();
-        held.handle.release().map_err(|error| Halt::Abandoned(error.to_string()))?;
+        held.handle
+            .release()
+            .map_err(|error| Halt::Abandoned(error.to_string()))?;
         let _ = self.witness.settle();
-        self.hold_phase(&held.owner, held.fault, FaultPhase::Undone, Moment::between(asked, boot_now()));
+        self.hold_phase(
+            &held.owner,
+            held.fault,
+            FaultPhase::Undone,
+            Moment::between(asked, boot_now()),
+        );
         Ok(())
     }
 

@@ -14,17 +14,27 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 impl Stage<'_> {
     fn did(&mut self, deed: Deed, at: Moment, holder: Option<HolderId>, token: Option<Token>, outcome: Outcome) {
-        let deed = LabDeed { deed, holder, token, outcome };
+        let deed = LabDeed {
+            deed,
+            holder,
+            token,
+            outcome,
+        };
         self.record(Source::Lab, Some(&OwnerName::lab()), at, What::LabDid(deed));
     }
 
     fn granted(&mut self, deed: Deed, done: Done<Grant>) -> Step {
         let grant = done.value;
-        let (holder, token) = grant.as_ref().map_or((None, None), |grant| (Some(grant.holder.clone()), Some(grant.token)));
+        let (holder, token) = grant
+            .as_ref()
+            .map_or((None, None), |grant| (Some(grant.holder.clone()), Some(grant.token)));
         self.did(deed, done.during, holder, token, done.outcome);
         if grant.is_none() {
             let why = done.reason.unwrap_or_else(|| "no reason given".to_owned());
-            return Err(Halt::Abandoned(format!("leaseproof itself could not take the key {}: {why}", self.key)));
+            return Err(Halt::Abandoned(format!(
+                "leaseproof itself could not take the key {}: {why}",
+                self.key
+            )));
         }
         self.lab_grant = grant;
         Ok(())
@@ -53,7 +63,13 @@ impl Stage<'_> {
     pub fn lab_frees(&mut self) -> Step<BootNanos> {
         if let Some(grant) = self.lab_grant.take() {
             let done = self.lease.release(&grant, PATIENCE);
-            self.did(Deed::Released, done.during, Some(grant.holder), Some(grant.token), done.outcome);
+            self.did(
+                Deed::Released,
+                done.during,
+                Some(grant.holder),
+                Some(grant.token),
+                done.outcome,
+            );
         }
         Ok(boot_now())
     }
@@ -88,7 +104,10 @@ impl Stage<'_> {
 
     /// A write by the lab with this token.
     pub fn lab_writes(&mut self, token: Token) -> Step {
-        self.witness.replay(token).map(drop).map_err(|error| Halt::Abandoned(error.to_string()))
+        self.witness
+            .replay(token)
+            .map(drop)
+            .map_err(|error| Halt::Abandoned(error.to_string()))
     }
 
     /// Replays an old token.
@@ -99,6 +118,9 @@ impl Stage<'_> {
 
     /// Kills the witness with SIGKILL and starts it again on its own journal.
     pub fn restart_witness(&mut self) -> Step {
-        self.witness.kill_and_restart().map(drop).map_err(|error| Halt::Abandoned(error.to_string()))
+        self.witness
+            .kill_and_restart()
+            .map(drop)
+            .map_err(|error| Halt::Abandoned(error.to_string()))
     }
 }

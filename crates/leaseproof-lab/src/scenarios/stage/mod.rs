@@ -120,7 +120,11 @@ impl Stage<'_> {
 
     fn say(&self, step: &str) {
         let cycle = (self.cycle.max(1), self.wanted);
-        (self.settings.watcher)(Progress::Step { id: self.spec.id, cycle, step: step.to_owned() });
+        (self.settings.watcher)(Progress::Step {
+            id: self.spec.id,
+            cycle,
+            step: step.to_owned(),
+        });
     }
 
     fn record(&self, source: Source, owner: Option<&OwnerName>, at: Moment, what: What) {
@@ -187,7 +191,11 @@ impl Stage<'_> {
     /// Ends everything on the stage and closes the record.
     #[must_use]
     pub fn strike(&mut self, complete: bool) -> History {
-        let grace = if complete { self.budget().heartbeat.max(Duration::from_millis(500)) } else { Duration::ZERO };
+        let grace = if complete {
+            self.budget().heartbeat.max(Duration::from_millis(500))
+        } else {
+            Duration::ZERO
+        };
         self.unstep_clock();
         for seat in &mut self.seats {
             seat.end(grace);

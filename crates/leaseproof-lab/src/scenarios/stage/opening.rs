@@ -20,7 +20,7 @@ impl Stage<'_> {
         self.open_alone()?;
         self.seats.push(OwnerSeat::empty("b"));
         self.start_seat(1, false)?;
-        self.watch_heartbeats(1)
+        self.watch_heartbeats(1).map(drop)
     }
 
     /// Before any fault: this key is held, and by this owner.
@@ -50,7 +50,12 @@ impl Stage<'_> {
     /// Who holds the lease now, and who will take over: the takeover itself changes the roles.
     pub fn roles(&mut self) -> Step<(OwnerName, OwnerName)> {
         let target = self.sole_holder()?;
-        let other = self.seats.iter().map(OwnerSeat::owner).find(|owner| **owner != target).cloned();
+        let other = self
+            .seats
+            .iter()
+            .map(OwnerSeat::owner)
+            .find(|owner| **owner != target)
+            .cloned();
         match other {
             Some(other) => Ok((target, other)),
             None => Err(Halt::Abandoned("there is no contender".to_owned())),
@@ -78,7 +83,11 @@ impl Stage<'_> {
             holder.is_some()
         })?;
         let holder = holder.ok_or_else(|| {
-            Halt::Abandoned(format!("nobody of ours holds the key {} any more: look at the owners' output in {}", self.key, self.dir.display()))
+            Halt::Abandoned(format!(
+                "nobody of ours holds the key {} any more: look at the owners' output in {}",
+                self.key,
+                self.dir.display()
+            ))
         })?;
         if let Some(grant) = self.scene.grant.as_mut() {
             grant.owner = Some(holder.clone());
@@ -89,7 +98,9 @@ impl Stage<'_> {
 
     /// Starts a seat anew after its owner ended by our doing.
     pub fn start_again(&mut self, owner: &OwnerName) -> Step {
-        let Some(index) = self.seats.iter().position(|seat| seat.owner() == owner) else { return Ok(()) };
+        let Some(index) = self.seats.iter().position(|seat| seat.owner() == owner) else {
+            return Ok(());
+        };
         let patience = Duration::from_secs(5);
         let name = owner.clone();
         let gone = self.wait(boot_now().plus(patience), None, |scene| scene.known(&name).ended)?;
@@ -122,6 +133,8 @@ impl Stage<'_> {
     /// The holder leaves; the other one takes over and writes: its work was alive to the end.
     pub fn hand_over(&mut self) -> Step {
         self.say("handing over");
+        // So that a reading lies between the last cycle's end and this: what ends here ended after it.
+        self.pass(self.buffer())?;
         let (holder, other) = self.roles()?;
         if let Some(seat) = self.seats.iter_mut().find(|seat| *seat.owner() == holder) {
             seat.end(self.ask.budget.ttl);

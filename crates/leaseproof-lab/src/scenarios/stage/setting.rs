@@ -38,14 +38,20 @@ impl<'a> Stage<'a> {
         for need in spec.needs {
             match need {
                 Need::Tcp if ready.url.host_port().is_none() => {
-                    return Err(format!("{} is a file: there is no network between owner and store", ready.facts.kind));
+                    return Err(format!(
+                        "{} is a file: there is no network between owner and store",
+                        ready.facts.kind
+                    ));
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
                 _ => {}
             }
         }
         let name = if twin { format!("{id}-twin") } else { id.to_string() };
-        let dir = ready.folder.room(&format!("stage/{name}")).map_err(|error| error.to_string())?;
+        let dir = ready
+            .folder
+            .room(&format!("stage/{name}"))
+            .map_err(|error| error.to_string())?;
         let url = own_store(&ready.url, &ready.run, &name);
         let plan = &settings.plan;
         let plain_key = format!("{}/{}/{name}", plan.store.key, ready.run);
@@ -74,11 +80,23 @@ impl<'a> Stage<'a> {
             quick: Duration::from_millis(3),
             gap: (ready.budget.heartbeat / 4).max(Duration::from_millis(100)),
         };
-        let sampler = Sampler::start(observer, key.clone(), recorder.clone(), rate).map_err(|error| error.to_string())?;
+        let sampler =
+            Sampler::start(observer, key.clone(), recorder.clone(), rate).map_err(|error| error.to_string())?;
         let sink = recorder.clone();
-        let place = if id == ScenarioId::StaleToken { Place::Process { program: settings.exe.clone() } } else { Place::Thread };
+        let place = if id == ScenarioId::StaleToken {
+            Place::Process {
+                program: settings.exe.clone(),
+            }
+        } else {
+            Place::Thread
+        };
         let witness = Witness::start(
-            Setup { dir: dir.clone(), mode: spec.witness, flaw: None, place },
+            Setup {
+                dir: dir.clone(),
+                mode: spec.witness,
+                flaw: None,
+                place,
+            },
             Arc::new(move |seen: Seen| {
                 sink.record(Source::Witness, seen.owner.as_ref(), seen.at, seen.what);
             }),
@@ -123,8 +141,9 @@ impl<'a> Stage<'a> {
             None => self.url.clone(),
         };
         let budget = self.ask.budget;
-        let (store_host, store_port) =
-            url.host_port().map_or_else(Default::default, |(host, port)| (host.to_owned(), port.to_string()));
+        let (store_host, store_port) = url
+            .host_port()
+            .map_or_else(Default::default, |(host, port)| (host.to_owned(), port.to_string()));
         let filled = Placeholders {
             store: url.with_secrets(),
             store_host,
@@ -153,7 +172,12 @@ impl<'a> Stage<'a> {
             relay,
             shim,
             cgroup: self.freezer_wanted(),
-            output: self.ready.folder.room("owners").ok().map(|dir| dir.join(format!("{}-{name}", self.stage_name()))),
+            output: self
+                .ready
+                .folder
+                .room("owners")
+                .ok()
+                .map(|dir| dir.join(format!("{}-{name}", self.stage_name()))),
             secrets: password(&self.url).into_iter().collect(),
             restart,
         };
@@ -161,11 +185,16 @@ impl<'a> Stage<'a> {
     }
 
     fn stage_name(&self) -> String {
-        self.dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+        self.dir
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .unwrap_or_default()
     }
 
     fn relay(&self, name: &OwnerName) -> Step<Option<Relay>> {
-        let Some((host, port)) = self.url.host_port() else { return Ok(None) };
+        let Some((host, port)) = self.url.host_port() else {
+            return Ok(None);
+        };
         let upstream = resolve(host, port).map_err(Halt::Abandoned)?;
         let (recorder, owner) = (self.recorder.clone(), name.clone());
         let sink = WireSink::new(move |at, wire| {
@@ -187,7 +216,14 @@ impl<'a> Stage<'a> {
     /// Removes what this scenario made in the store, and nothing else.
     pub(super) fn sweep(&mut self) {
         let mut keys = vec![self.key.clone()];
-        keys.extend(self.settings.plan.store.also_deletes.iter().map(|key| key.replace("{key}", &self.plain_key)));
+        keys.extend(
+            self.settings
+                .plan
+                .store
+                .also_deletes
+                .iter()
+                .map(|key| key.replace("{key}", &self.plain_key)),
+        );
         let _ = self.admin.clean(&keys);
         if let Some(path) = self.url.path() {
             for end in ["", "-wal", "-shm", "-journal"] {
@@ -203,17 +239,24 @@ impl<'a> Stage<'a> {
 /// whole file, and must not block its neighbours.
 fn own_store(url: &StoreUrl, run: &str, name: &str) -> StoreUrl {
     let Some(path) = url.path() else { return url.clone() };
-    let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+    let stem = path
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned())
+        .unwrap_or_default();
     StoreUrl::Sqlite(path.with_file_name(format!("{stem}.{run}.{name}.db")))
 }
 
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
-    let mut found = (host, port).to_socket_addrs().map_err(|error| format!("{host}: {error}"))?;
+    let mut found = (host, port)
+        .to_socket_addrs()
+        .map_err(|error| format!("{host}: {error}"))?;
     found.next().ok_or_else(|| format!("{host} has no address"))
 }
 
 /// The password in the URL, so that it can be kept out of what is written.
 fn password(url: &StoreUrl) -> Option<String> {
     let url = url::Url::parse(&url.with_secrets()).ok()?;
-    url.password().filter(|password| !password.is_empty()).map(str::to_owned)
+    url.password()
+        .filter(|password| !password.is_empty())
+        .map(str::to_owned)
 }

@@ -79,7 +79,10 @@ impl Stage<'_> {
     /// Waits until `target`'s next renewal was applied, or its grant ended.
     pub fn until_renewed_or_over(&mut self, target: &OwnerName, from: Moment) -> Step<BootNanos> {
         self.say("waiting for the next renewal");
-        let (renewals, old) = (self.scene.grant.as_ref().map_or(0, |grant| grant.renewals), self.old_holder.clone());
+        let (renewals, old) = (
+            self.scene.grant.as_ref().map_or(0, |grant| grant.renewals),
+            self.old_holder.clone(),
+        );
         let bound = from.latest.plus(self.takeover_bound());
         let name = target.clone();
         self.wait(bound, None, |scene| match &scene.grant {
@@ -95,7 +98,9 @@ impl Stage<'_> {
         let span = self.budget().heartbeat * 2;
         self.pass(span)?;
         if self.scene.known(waiter).ended {
-            return Err(Halt::NotOffered("the owner does not wait for a lease that another holds: it ends".to_owned()));
+            return Err(Halt::NotOffered(
+                "the owner does not wait for a lease that another holds: it ends".to_owned(),
+            ));
         }
         let heartbeat = self.budget().heartbeat;
         let phase = self.draw.span(heartbeat);
@@ -107,8 +112,10 @@ impl Stage<'_> {
         let from = boot_now();
         let bound = from.plus(self.takeover_bound());
         let name = owner.clone();
-        self.wait(bound, None, |scene| scene.grant.is_some() && scene.wrote_since(&name, from))?;
-        self.watch_heartbeats(1)
+        self.wait(bound, None, |scene| {
+            scene.grant.is_some() && scene.wrote_since(&name, from)
+        })?;
+        self.watch_heartbeats(1).map(drop)
     }
 
     /// Waits until somebody of ours holds the lease and has written, at the end of a scenario or a cycle.
@@ -116,7 +123,9 @@ impl Stage<'_> {
         let from = boot_now();
         let bound = from.plus(self.takeover_bound());
         let names: Vec<OwnerName> = self.seats.iter().map(|seat| seat.owner().clone()).collect();
-        self.wait(bound, None, |scene| scene.grant.is_some() && names.iter().any(|name| scene.wrote_since(name, from)))?;
+        self.wait(bound, None, |scene| {
+            scene.grant.is_some() && names.iter().any(|name| scene.wrote_since(name, from))
+        })?;
         Ok(())
     }
 }
