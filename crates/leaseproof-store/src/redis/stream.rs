@@ -153,3 +153,28 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
         .and_then(Iterator::collect)
         .map_err(|error| format!("the CA file {} can't be used: {error}", file.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    #[tokio::test]
+    async fn nothing_passes_a_shut_gate() {
+        let (near, mut far) = duplex(64);
+        let gate = Arc::new(Gate::default());
+        let mut gated = Gated {
+            inner: Box::new(near),
+            gate: Arc::clone(&gate),
+        };
+        gated.write_all(b"sent").await.expect("it is open");
+        assert_eq!(gate.sent(), 4);
+        gate.shut();
+        gated.write_all(b"late").await.expect_err("it is shut");
+        assert_eq!(gate.sent(), 4);
+        drop(gated);
+        let mut arrived = String::new();
+        far.read_to_string(&mut arrived).await.expect("it ends");
+        assert_eq!(arrived, "sent");
+    }
+}
