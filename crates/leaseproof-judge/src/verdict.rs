@@ -21,6 +21,8 @@ struct CycleSeen {
     kept: Option<Truth>,
     /// The lab drew it again, and said why.
     redrawn: bool,
+    /// The store was watched throughout, and nothing of what was seen was dropped.
+    watched: bool,
 }
 
 pub(crate) fn verdict(facts: &Facts<'_, '_>, policy: &Policy, twin: Option<ScenarioVerdict>) -> ScenarioVerdict {
@@ -44,7 +46,9 @@ pub(crate) fn verdict(facts: &Facts<'_, '_>, policy: &Policy, twin: Option<Scena
         .map(|it| it.cycle)
         .collect();
     let safe = |cycle: &CycleSeen| {
-        cycle.premises.iter().all(|premise| premise.holds.is_yes()) && !breached.contains(&cycle.number)
+        cycle.watched
+            && cycle.premises.iter().all(|premise| premise.holds.is_yes())
+            && !breached.contains(&cycle.number)
     };
     let all = |cycle: &CycleSeen| safe(cycle) && !lost.contains(&cycle.number) && !cycle.redrawn;
     let held = cycles.iter().filter(|cycle| all(cycle)).count();
@@ -89,6 +93,7 @@ fn look<'t, 'h>(
         number: cycle.number,
         kept: if too_long { None } else { kept(timeline, scene) },
         redrawn: too_long || late || cycle.writer_frozen.is_some(),
+        watched: timeline.watched(cycle),
         premises,
     }
 }

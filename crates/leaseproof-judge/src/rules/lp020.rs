@@ -28,6 +28,17 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             "nothing watched the store: without readings no grant is known".to_owned(),
         ));
     }
+    for cycle in timeline
+        .cycles
+        .iter()
+        .filter(|cycle| !timeline.store.is_empty() && !timeline.watched(cycle))
+    {
+        let says = "the store was not watched throughout, or some output was dropped: what nobody saw is not proven";
+        let mut it = notice(Subject::Rig, says.to_owned());
+        it.cycle = cycle.number;
+        it.evidence = vec![cycle.began.id];
+        found.push(it);
+    }
     for coverage in timeline.coverage.iter().filter(|it| it.dropped > 0) {
         let whose = coverage
             .owner

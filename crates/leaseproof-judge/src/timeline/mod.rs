@@ -27,9 +27,13 @@ use leaseproof_model::event::{Coverage, Event, FaultKind, LabDeed, OwnerEvent, R
 use leaseproof_model::history::History;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
-use leaseproof_model::scenario::Ask;
+use leaseproof_model::scenario::{Ask, ScenarioId};
 use owner::{Ended, WallCount};
 use std::collections::HashMap;
+use std::time::Duration;
+
+/// How long before an owner's last word the observer may have looked for the last time.
+const LAST_LOOKS: Duration = Duration::from_millis(50);
 
 /// A use of the store by the lab.
 #[derive(Copy, Clone, Debug)]
@@ -57,6 +61,8 @@ pub(crate) struct Timeline<'h> {
     pub(crate) coverage: Vec<&'h Coverage>,
     /// The scenario ended before its cycles did, and why.
     pub(crate) abandoned: Option<(&'h Event, &'h str)>,
+    /// The last moment at which an owner wrote or said something.
+    pub(crate) last_told: BootNanos,
     /// The last moment on record.
     pub(crate) end: BootNanos,
 }
@@ -79,6 +85,7 @@ impl<'h> Timeline<'h> {
             store: StoreCoverage::default(),
             coverage: Vec::new(),
             abandoned: None,
+            last_told: BootNanos(0),
             end: BootNanos(0),
         };
         timeline.sort_events();
@@ -125,6 +132,9 @@ impl<'h> Timeline<'h> {
                 What::WitnessRestarted { .. } => self.witness_restarts.push(event),
                 _ => {}
             }
+            if matches!(event.what, What::Write(_) | What::Said(_)) {
+                self.last_told = self.last_told.max(event.at.earliest);
+            }
             if let Some(owner) = owner {
                 self.owners[owner].take(event);
             }
@@ -136,7 +146,7 @@ impl<'h> Timeline<'h> {
             self.sort_writes();
         }
         for owner in &mut self.owners {
-            owner.said.sort_by_key(|saying| saying.at.latest);
+            owner.order_sayings();
         }
         self.faults = Fault::join(&phases);
         self.store = StoreCoverage::new(&self.coverage, &self.readings);
@@ -273,6 +283,22 @@ impl<'h> Timeline<'h> {
         }
     }
 
+    /// Whether a cycle was watched from begin to end: the store without a gap, and nothing dropped of
+    /// what any source saw by then. The rig's self-check needs no store.
+    pub(crate) fn watched(&self, cycle: &Cycle<'_>) -> bool {
+        let over = cycle.end().map_or(self.end, |at| at.earliest);
+        // What the owners do after the last cycle counts, too, up to the observer's last looks.
+        let is_last = self.cycles.last().is_some_and(|last| last.number == cycle.number);
+        let until = if is_last {
+            over.max(self.last_told.minus(LAST_LOOKS))
+        } else {
+            over
+        };
+        let dropped = self.coverage.iter().any(|it| it.dropped > 0 && it.from <= until);
+        let store = self.ask.scenario == ScenarioId::StaleToken || self.store.covers(cycle.began.at.latest, until);
+        store && !dropped
+    }
+
     /// The number of the cycle in which something happened; 0 before the first.
     pub(crate) fn cycle_at(&self, at: Moment) -> u32 {
         let begun = self
@@ -288,6 +314,23 @@ impl<'h> Timeline<'h> {
 }
 
 impl<'h> Owner<'h> {
+    /// Puts what it said in order of time. Its output is one stream: what it says later arrives later,
+    /// however widely an arrival is known.
+    fn order_sayings(&mut self) {
+        self.said.sort_by_key(|saying| saying.event.seq);
+        let mut arrived = BootNanos(u64::MAX);
+        let mut stamped: HashMap<Option<&str>, BootNanos> = HashMap::new();
+        for saying in self.said.iter_mut().rev() {
+            arrived = arrived.min(saying.event.at.latest);
+            let later = stamped.entry(saying.said.thread.as_deref()).or_insert(arrived);
+            if !saying.is_stamped() {
+                saying.at.latest = arrived.min(*later).max(saying.at.earliest);
+            }
+            *later = saying.at.latest.min(*later);
+        }
+        self.said.sort_by_key(|saying| saying.at.latest);
+    }
+
     /// Files an event that is about this owner.
     fn take(&mut self, event: &'h Event) {
         match &event.what {

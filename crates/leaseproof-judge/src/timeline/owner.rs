@@ -26,6 +26,11 @@ impl<'h> Saying<'h> {
         Self { event, said, at }
     }
 
+    /// Whether its moment is the owner's own stamp.
+    pub(crate) fn is_stamped(&self) -> bool {
+        self.said.boot.is_some_and(|boot| boot <= self.event.at.latest)
+    }
+
     pub(crate) fn is(&self, event: OwnerEvent) -> bool {
         self.said.event == event
     }
