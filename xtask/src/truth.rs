@@ -109,7 +109,7 @@ fn flaws(
         .filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str()))
     {
         for expectation in flaw.expectations() {
-            if expectation.store_kind.is_some_and(|kind| kind != store) {
+            if !expectation.is_for(store) || !expectation.is_expressible() {
                 continue;
             }
             let label = format!("{store} {flaw} in {}", expectation.scenario);
@@ -262,10 +262,7 @@ fn meets(ran: &Ran, expectation: &Expectation) -> (bool, String) {
         .iter()
         .filter(|&&code| !found.contains(code))
         .collect();
-    let forbidden: Vec<_> = expectation
-        .forbidden
-        .iter()
-        .filter(|&&code| found.contains(code))
+    let forbidden: Vec<_> = expectation.forbidden().into_iter().filter(|code| found.contains(*code))
         .collect();
     if !verdict.not_offered.is_empty() {
         return (false, format!("not offered: {}", verdict.not_offered[0].why));

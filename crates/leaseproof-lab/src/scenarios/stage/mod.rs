@@ -191,6 +191,10 @@ impl Stage<'_> {
     /// Ends everything on the stage and closes the record.
     #[must_use]
     pub fn strike(&mut self, complete: bool) -> History {
+        if complete {
+            // The last look comes after the last event, or the coverage would end before the story does.
+            let _ = self.pass(self.buffer());
+        }
         let grace = if complete {
             self.budget().heartbeat.max(Duration::from_millis(500))
         } else {
