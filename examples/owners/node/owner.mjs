@@ -152,9 +152,9 @@ async function hold(grant, sentAt) {
         return "not the holder";
       }
       if (answer === null) {
-        // Sound: an unknown outcome extends nothing.
+        // Sound: an unknown outcome extends nothing, and whether we still hold it is asked again soon.
         say("renew_failed", { definite: false, reason: "no answer" });
-        nextRenewal = bootMs() + heartbeat / 4;
+        nextRenewal = bootMs() + heartbeat / 20;
       } else if (bootMs() < sent + validFor) {
         validUntil = sent + validFor;
         // Sound: the next one counts from now, so that missed ones are not made up in a burst.

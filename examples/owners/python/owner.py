@@ -202,9 +202,9 @@ def hold(store, resource, grant, valid_until):
                 say("renew_failed", definite=True, reason="not the holder")
                 return "not the holder"
             if answer is None:
-                # Sound: an unknown outcome extends nothing.
+                # Sound: an unknown outcome extends nothing, and whether we still hold it is asked again soon.
                 say("renew_failed", definite=False, reason="no answer")
-                next_renewal = boot_ns() + HEARTBEAT // 4
+                next_renewal = boot_ns() + HEARTBEAT // 20
             elif boot_ns() < sent + VALID_FOR:
                 valid_until = sent + VALID_FOR
                 # Sound: the next one counts from now, so that missed ones are not made up in a burst.

@@ -10,25 +10,30 @@ const client = new Redis(store);
 client.on("error", () => {});
 
 const redlock = new Redlock([client], {
-  // A worker that waits for its turn, however long that takes.
-  retryCount: -1,
+  // For extensions and releases. A release of a lock that is gone is refused each time, so that with
+  // unlimited retries here using() would never come back from a loss.
+  retryCount: 3,
   retryDelay: 50,
   retryJitter: 20,
   // It extends when this much is left, which makes the interval that the plan calls the heartbeat.
   automaticExtensionThreshold: ttl - heartbeat,
 });
+// A worker that waits for its turn, however long that takes.
+const patient = { retryCount: -1 };
 // Each refused attempt is an error event too; without a listener it would end the process.
 redlock.on("error", () => {});
 
 while (!asked.toStop) {
   try {
-    await redlock.using([key], ttl, async (signal) => {
+    await redlock.using([key], ttl, patient, async (signal) => {
       say("acquired");
       signal.addEventListener("abort", () => say("lost", { reason: signal.error?.message ?? "aborted" }));
       while (!signal.aborted && !asked.toStop) {
         await write();
         await sleep(writeEvery, undefined, { signal }).catch(() => {});
       }
+      // Putting away what it had in hand takes a worker a moment; only then does using() release.
+      if (signal.aborted) await sleep(50);
     });
     if (asked.toStop) say("released");
   } catch (error) {
