@@ -11,7 +11,7 @@ use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Observe, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ const FROZEN: Duration = Duration::from_millis(400);
 /// A running sampler; it stops when dropped.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
+    looked: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -51,10 +52,14 @@ impl Sampler {
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
+        let looked = Arc::new(AtomicU64::new(0));
+        let looking = Arc::clone(&looked);
         let thread = std::thread::Builder::new()
             .name("sampler".to_owned())
             .stack_size(256 << 10)
             .spawn(move || {
+                // A gap between two looks costs a cycle: an ordinary thread waits its turn behind a build.
+                let _ = leaseproof_proc::priority::raise_this_thread();
                 let mut look = Look {
                     observer,
                     key,
@@ -67,14 +72,22 @@ impl Sampler {
                 };
                 while !stopped.load(Ordering::Relaxed) {
                     let pace = look.once();
+                    looking.store(look.last.as_ref().map_or(0, |(at, _)| at.latest.0), Ordering::Relaxed);
                     std::thread::sleep(pace);
                 }
                 look.close();
             })?;
         Ok(Self {
             stop,
+            looked,
             thread: Some(thread),
         })
+    }
+
+    /// When the last look ended.
+    #[must_use]
+    pub fn looked(&self) -> BootNanos {
+        BootNanos(self.looked.load(Ordering::Relaxed))
     }
 
     /// Stops and waits for the last coverage to be written.

@@ -6,6 +6,7 @@ use leaseproof_model::event::What;
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
 use leaseproof_proc::clock::boot_now;
+use std::time::Duration;
 
 impl Stage<'_> {
     /// Runs the wanted cycles; one that was hurt by the rig is drawn again, once.
@@ -117,6 +118,14 @@ impl Stage<'_> {
         self.unstep_clock();
         self.look();
         self.note(What::CycleEnded);
+        // The cycle is covered only once somebody looked after its end; a gap there is this cycle's.
+        let ended = boot_now();
+        while self.sampler.as_ref().is_some_and(|sampler| sampler.looked() <= ended)
+            && boot_now() < ended.plus(Duration::from_secs(2))
+        {
+            self.pass(Duration::from_millis(2))?;
+        }
+        self.look();
         let redraw = self.scene.rig_late || self.scene.writer_frozen;
         Ok(if redraw { Cycle::Redraw } else { Cycle::Kept })
     }

@@ -64,22 +64,31 @@ impl Stage<'_> {
 
     /// Who holds the lease now.
     pub fn sole_holder(&mut self) -> Step<OwnerName> {
-        let bound = boot_now().plus(self.takeover_bound());
+        let bound = boot_now().plus(self.takeover_bound() + self.budget().ttl);
+        // Held is not enough: an owner that never heard of its own grant would be asked nothing. One that
+        // never writes is taken at the store's word, once the TTL gave it time.
+        let patience = boot_now().plus(self.budget().ttl + self.budget().heartbeat);
         let owners: Vec<OwnerName> = self.seats.iter().map(|seat| seat.owner().clone()).collect();
-        let ours = |scene: &crate::scenarios::scene::Scene| match (&scene.grant, scene.holder()) {
-            (Some(_), Some(holder)) => owners.contains(holder).then(|| holder.clone()),
-            // The store doesn't name it: who wrote last since the grant began.
-            (Some(grant), None) => owners
-                .iter()
-                .filter_map(|owner| scene.known(owner).last_write.map(|at| (at.latest, owner)))
-                .filter(|(at, _)| *at >= grant.first.earliest)
-                .max()
-                .map(|(_, owner)| owner.clone()),
-            (None, _) => None,
-        };
         let mut holder = None;
-        self.wait(bound, None, |scene| {
-            holder = ours(scene);
+        self.wait(bound, Some(patience), |scene| {
+            let Some(grant) = &scene.grant else { return false };
+            let wrote = |owner: &OwnerName| {
+                scene
+                    .known(owner)
+                    .last_write
+                    .filter(|at| at.latest >= grant.first.earliest)
+            };
+            holder = match scene.holder() {
+                Some(name) => owners
+                    .iter()
+                    .find(|owner| *owner == name && (wrote(owner).is_some() || boot_now() >= patience)),
+                // The store doesn't name it: who wrote last since the grant began.
+                None => owners
+                    .iter()
+                    .filter(|owner| wrote(owner).is_some())
+                    .max_by_key(|owner| wrote(owner).map(|at| at.latest)),
+            }
+            .cloned();
             holder.is_some()
         })?;
         let holder = holder.ok_or_else(|| {

@@ -78,7 +78,7 @@ impl<'a> Stage<'a> {
         let rate = SamplerSettings {
             calm: Duration::from_millis(25),
             quick: Duration::from_millis(3),
-            gap: (ready.budget.heartbeat / 4).max(Duration::from_millis(100)),
+            gap: (ready.budget.heartbeat / 2).max(Duration::from_millis(150)),
         };
         let sampler =
             Sampler::start(observer, key.clone(), recorder.clone(), rate).map_err(|error| error.to_string())?;
