@@ -48,7 +48,12 @@ fn of_cycle(scene: &Scene<'_, '_, '_>, all: &mut BTreeMap<String, f64>) {
     };
     if let Some(thaw) = scene.pause.and_then(|pause| pause.ended()) {
         let from = owner.acts.partition_point(|act| act.at.latest < thaw.earliest);
-        let last = owner.acts[from..].iter().rfind(|act| charged(act) == Some(held));
+        // An act of a later grant ends the search: after it none is charged to this one.
+        let last = owner.acts[from..]
+            .iter()
+            .take_while(|act| !matches!(act.standing, Standing::Granted(grant) if grant > held))
+            .filter(|act| charged(act) == Some(held))
+            .last();
         worst(
             all,
             "last_act_after_thaw_ms",
@@ -59,6 +64,7 @@ fn of_cycle(scene: &Scene<'_, '_, '_>, all: &mut BTreeMap<String, f64>) {
         let lost = owner
             .said_since(end.at.earliest)
             .iter()
+            .take_while(|saying| !saying.is(OwnerEvent::Acquired))
             .find(|saying| saying.is(OwnerEvent::Lost));
         if let Some(lost) = lost {
             worst(all, "loss_notice_ms", millis(lost.at.latest.since(end.at.earliest)));
@@ -86,7 +92,7 @@ fn of_acts(timeline: &Timeline<'_>, all: &mut BTreeMap<String, f64>) {
                 if let Some(due) = if is_write { grant.due_for_writes } else { grant.due } {
                     after_due = after_due.max(millis(act.at.latest.since(due.earliest)));
                 }
-                let accepted = act.write.is_some_and(|write| {
+                let accepted = act.write.is_some_and(|(_, write)| {
                     write.accepted
                         && write
                             .token

@@ -7,8 +7,8 @@ pub(super) fn shim_mapped(scene: &Scene<'_, '_, '_>) -> Seen {
     let Some(owner) = scene.owner() else {
         return Seen::unknown("no owner is on record", []);
     };
-    let of_cycle = owner.wall.iter().rev().find(|it| it.at.earliest <= scene.over());
-    match of_cycle {
+    let counts = owner.wall_in(scene.cycle.number);
+    match counts.iter().find(|it| !it.mapped).or(counts.last()) {
         Some(count) if count.mapped => {
             Seen::yes("the clock shim is mapped in every process of the owner", [count.event])
         }
@@ -30,10 +30,8 @@ pub(super) fn wall_reads_counted(scene: &Scene<'_, '_, '_>) -> Seen {
         return Seen::unknown("no step of the clock is on record", []);
     };
     let counts = || {
-        owner
-            .wall
-            .iter()
-            .filter(|it| it.cycle == scene.cycle.number && from.earliest <= it.at.latest)
+        let all = owner.wall_in(scene.cycle.number).iter();
+        all.filter(|it| from.earliest <= it.at.latest)
     };
     let (Some(first), Some(last)) = (counts().next(), counts().next_back()) else {
         return Seen::unknown("no wall reads were counted in this cycle", []);

@@ -124,17 +124,19 @@ pub(super) fn waiter_ran(scene: &Scene<'_, '_, '_>) -> Seen {
     let (Some(owner), Some(start)) = (scene.owner(), scene.start) else {
         return Seen::unknown("no waiter is on record", []);
     };
-    let said = owner
-        .said
+    let told = owner.said.partition_point(|saying| saying.at.latest <= start.latest);
+    let said = owner.said[..told]
         .iter()
         .rev()
-        .find(|saying| saying.is(OwnerEvent::Waiting) && saying.at.latest <= start.latest)
+        .find(|saying| saying.is(OwnerEvent::Waiting))
         .map(|saying| saying.event.id);
-    let asked = owner
+    let wired = owner
         .wires
+        .partition_point(|(event, _)| event.at.latest <= start.latest);
+    let asked = owner.wires[..wired]
         .iter()
         .rev()
-        .find(|(event, wire)| wire.seen == WireSeen::Request && event.at.latest <= start.latest)
+        .find(|(_, wire)| wire.seen == WireSeen::Request)
         .map(|(event, _)| event.id);
     match said.or(asked) {
         Some(id) => Seen::yes(format!("{} was waiting before the fault", owner.name), [id]),

@@ -15,8 +15,13 @@ fn writes<'t, 'h>(scene: &Scene<'_, 't, 'h>) -> impl DoubleEndedIterator<Item = 
 /// The write in flight, held in this cycle.
 fn held<'h>(scene: &Scene<'_, '_, 'h>) -> Option<&'h Event> {
     let name = scene.cycle.target;
-    let mut held = scene.timeline.held_writes.iter().copied();
-    held.find(|event| event.cycle == scene.cycle.number && event.owner.as_ref() == Some(name))
+    let all = &scene.timeline.held_writes;
+    let from = all.partition_point(|event| event.cycle < scene.cycle.number);
+    all[from..]
+        .iter()
+        .copied()
+        .take_while(|event| event.cycle == scene.cycle.number)
+        .find(|event| event.owner.as_ref() == Some(name))
 }
 
 pub(super) fn write_held(scene: &Scene<'_, '_, '_>) -> Seen {

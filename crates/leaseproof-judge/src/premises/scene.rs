@@ -95,7 +95,7 @@ impl<'t, 'h> Stage<'t, 'h> {
         // The unstepped twin has no step: its target's wall reads are counted at the same place.
         let counted = target
             .filter(|_| timeline.ask.twin)
-            .and_then(|target| timeline.owners[target].wall.iter().find(|it| it.cycle == cycle.number))
+            .and_then(|target| timeline.owners[target].wall_in(cycle.number).first())
             .map(|it| it.at);
         let start = faults
             .iter()

@@ -11,7 +11,7 @@ use leaseproof_model::name::Token;
 use leaseproof_model::rule::LP002;
 use leaseproof_model::scenario::WitnessMode;
 use leaseproof_model::truth::Truth;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// What stale writes of one kind have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -30,19 +30,18 @@ struct Stale {
 
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
-    let standings = standings(timeline);
     let mut groups: BTreeMap<Group, Stale> = BTreeMap::new();
     let mut highest: Option<(Token, EventId)> = None;
     let mut newest: Option<(usize, usize, EventId)> = None;
-    for (event, write) in timeline.writes.iter().copied() {
+    for ((event, write), standing) in timeline.writes.iter().copied().zip(standings(timeline)) {
         if write.accepted {
             let owner = event.owner.as_ref().and_then(|name| timeline.owner(name.as_str()));
             let after = match write.token {
                 Some(token) => highest.filter(|(greatest, _)| token < *greatest).map(|(_, id)| id),
-                None => newest_of_another(timeline, newest, owner, event, &standings),
+                None => newest_of_another(timeline, newest, standing),
             };
             if let Some(after) = after
-                && let Some(certainty) = charged(timeline, owner, event, write, &standings)
+                && let Some(certainty) = charged(timeline, standing, event, write)
             {
                 let by_resource = write.mode == WitnessMode::Enforce && write.token.is_some();
                 let group = Group {
@@ -68,7 +67,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         {
             highest = Some((token, event.id));
         }
-        if let Some((Standing::Granted(grant), owner)) = standings.get(&event.id).copied()
+        if let Some((Standing::Granted(grant), owner)) = standing
             && newest.is_none_or(|(newest, ..)| grant > newest)
         {
             newest = Some((grant, owner, event.id));
@@ -98,12 +97,16 @@ fn finding(timeline: &Timeline<'_>, group: &Group, stale: Stale) -> Finding {
     }
 }
 
-/// The standing of each witnessed write, and its owner.
-fn standings(timeline: &Timeline<'_>) -> HashMap<EventId, (Standing, usize)> {
-    let mut all = HashMap::with_capacity(timeline.writes.len());
+/// The standing of each witnessed write, in serial order, and its owner.
+type Standings = Vec<Option<(Standing, usize)>>;
+
+fn standings(timeline: &Timeline<'_>) -> Standings {
+    let mut all = vec![None; timeline.writes.len()];
     for (owner, it) in timeline.owners.iter().enumerate() {
-        for act in it.acts.iter().filter(|act| act.write.is_some()) {
-            all.insert(act.event.id, (act.standing, owner));
+        for act in &it.acts {
+            if let Some((place, _)) = act.write {
+                all[place] = Some((act.standing, owner));
+            }
         }
     }
     all
@@ -113,26 +116,23 @@ fn standings(timeline: &Timeline<'_>) -> HashMap<EventId, (Standing, usize)> {
 fn newest_of_another(
     timeline: &Timeline<'_>,
     newest: Option<(usize, usize, EventId)>,
-    owner: Option<usize>,
-    event: &Event,
-    standings: &HashMap<EventId, (Standing, usize)>,
+    standing: Option<(Standing, usize)>,
 ) -> Option<EventId> {
     let (grant, of, id) = newest?;
-    let (standing, _) = standings.get(&event.id)?;
+    let (standing, owner) = standing?;
     let mine = match standing {
-        Standing::Late(mine) | Standing::MayBeLate(mine) | Standing::Straddling(mine) => *mine,
+        Standing::Late(mine) | Standing::MayBeLate(mine) | Standing::Straddling(mine) => mine,
         Standing::Granted(_) | Standing::Ungranted => return None,
     };
-    (grant > mine && Some(of) != owner && timeline.grants[grant].by != By::Unknown).then_some(id)
+    (grant > mine && of != owner && timeline.grants[grant].by != By::Unknown).then_some(id)
 }
 
 /// Whether anybody is charged with this stale write, and how surely.
 fn charged(
     timeline: &Timeline<'_>,
-    owner: Option<usize>,
+    standing: Option<(Standing, usize)>,
     event: &Event,
     write: &Write,
-    standings: &HashMap<EventId, (Standing, usize)>,
 ) -> Option<Truth> {
     if write.mode == WitnessMode::Enforce && write.token.is_some() {
         return Some(Truth::Yes);
@@ -140,13 +140,14 @@ fn charged(
     if write.replay {
         return None;
     }
-    match standings.get(&event.id)?.0 {
+    let (standing, owner) = standing?;
+    match standing {
         Standing::Late(_) => Some(Truth::Yes),
         Standing::MayBeLate(_) => Some(Truth::CannotTell),
         Standing::Straddling(_) | Standing::Ungranted => None,
         // It acquired anew, and this write still carries the old grant's token.
         Standing::Granted(_) => {
-            let owner = &timeline.owners[owner?];
+            let owner = &timeline.owners[owner];
             let old = owner
                 .grants
                 .iter()

@@ -17,13 +17,17 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let owner = &timeline.owners[run.owner];
         let due = run.due(timeline);
         let begin = timeline.grants[run.grant].begin;
-        let Some((failure, act)) = failures(owner, begin, due).find_map(|failure| {
-            Some((
-                failure,
-                run.acts(timeline)
-                    .find(|act| swallowed(owner, failure, act, heartbeat))?,
-            ))
-        }) else {
+        let last = run.last(timeline).at.latest;
+        let Some((failure, act)) = failures(owner, begin, due)
+            .take_while(|failure| failure.at.earliest <= last)
+            .find_map(|failure| {
+                Some((
+                    failure,
+                    run.acts(timeline)
+                        .find(|act| swallowed(owner, failure, act, heartbeat))?,
+                ))
+            })
+        else {
             continue;
         };
         let what = if failure.is_definite_refusal() {

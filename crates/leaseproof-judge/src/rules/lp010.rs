@@ -3,7 +3,7 @@
 use super::{Facts, evidence, of};
 use crate::timeline::{By, EndKind, Grant, Owner, Timeline};
 use crate::words::ms;
-use leaseproof_model::event::{EventId, FaultKind, OwnerEvent};
+use leaseproof_model::event::{EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::LP010;
@@ -126,12 +126,11 @@ impl Owner<'_> {
             .find(|saying| saying.is(OwnerEvent::Released))
             .map(|saying| saying.event.id);
         let ended = self.ended.filter(|ended| near(ended.at)).map(|ended| ended.event);
-        let asked = timeline
-            .faults
+        let asked = self
+            .terminated
             .iter()
-            .filter(|fault| fault.kind == FaultKind::Terminate && fault.owner() == Some(self.name.as_str()))
-            .filter(|fault| fault.began().is_some_and(near))
-            .find_map(|fault| fault.confirmed.map(|(event, _)| event.id));
+            .find(|event| near(event.at))
+            .map(|event| event.id);
         said.or(ended).or(asked)
     }
 }

@@ -17,6 +17,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let told = owner
             .said_since(end.earliest)
             .iter()
+            .take_while(|saying| !saying.is(OwnerEvent::Acquired))
             .find(|saying| matches!(saying.said.event, OwnerEvent::Lost | OwnerEvent::WriteRefused));
         let notice = match told {
             Some(saying) if saying.at.latest < last.at.earliest => format!(

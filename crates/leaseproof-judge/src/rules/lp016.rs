@@ -3,7 +3,7 @@
 use super::{Facts, evidence, of};
 use crate::timeline::{EndKind, Owner, Timeline};
 use crate::words::ms;
-use leaseproof_model::event::{EventId, FaultKind, OwnerEvent};
+use leaseproof_model::event::{EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::{Class, LP016};
@@ -98,9 +98,7 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
         return None;
     }
     let ended = owner.ended?;
-    let asked = timeline.faults.iter().any(|fault| {
-        fault.kind == FaultKind::Terminate && fault.owner() == Some(owner.name.as_str()) && fault.confirmed.is_some()
-    });
+    let asked = !owner.terminated.is_empty();
     if ended.by_lab && !(asked && timeline.ask.scenario == ScenarioId::CleanRelease) {
         return None;
     }

@@ -24,7 +24,8 @@ pub(crate) struct Act<'h> {
     pub(crate) at: Moment,
     pub(crate) token: Option<Token>,
     pub(crate) thread: Option<&'h str>,
-    pub(crate) write: Option<&'h Write>,
+    /// The write as the witness saw it, and its place in the resource's order.
+    pub(crate) write: Option<(usize, &'h Write)>,
     pub(crate) standing: Standing,
 }
 

@@ -156,6 +156,7 @@ pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], budget: &Bu
                 let said = owners[owner]
                     .said_since(end.seen.earliest)
                     .iter()
+                    .take_while(|saying| !saying.is(OwnerEvent::Acquired))
                     .find(|saying| saying.is(OwnerEvent::Released))
                     .map(|saying| saying.at.latest)
                     .filter(|said| expiry.is_none_or(|expiry| *said <= expiry.latest));

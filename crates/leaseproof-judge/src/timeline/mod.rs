@@ -175,7 +175,7 @@ impl<'h> Timeline<'h> {
         self.owners.len() - 1
     }
 
-    /// Which owners did not run when, from the faults and the ends of processes.
+    /// Which owners did not run when, and which were asked to end, from the faults.
     fn freeze_owners(&mut self) {
         const FOREVER: BootNanos = BootNanos(u64::MAX);
         for fault in self.faults.iter().filter(|fault| fault.pauses()) {
@@ -193,6 +193,13 @@ impl<'h> Timeline<'h> {
                 sure,
                 thaw,
             });
+        }
+        for fault in self.faults.iter().filter(|fault| fault.kind == FaultKind::Terminate) {
+            if let Some(owner) = fault.owner().and_then(|name| self.names.get(name))
+                && let Some((event, _)) = fault.confirmed
+            {
+                self.owners[*owner].terminated.push(event);
+            }
         }
         for owner in &mut self.owners {
             owner.freezes.sort_by_key(|freeze| freeze.possible.0);
@@ -229,7 +236,7 @@ impl<'h> Timeline<'h> {
                     at: write.arrived.unwrap_or(event.at),
                     token: write.token,
                     thread: None,
-                    write: Some(write),
+                    write: Some((*place, write)),
                     standing: Standing::Ungranted,
                 });
             }

@@ -96,6 +96,8 @@ pub(crate) struct Owner<'h> {
     pub(crate) slot: Option<&'h str>,
     pub(crate) started: Option<&'h Event>,
     pub(crate) ended: Option<Ended>,
+    /// When SIGTERM was delivered to it.
+    pub(crate) terminated: Vec<&'h Event>,
     /// In the order in which it said them.
     pub(crate) said: Vec<Saying<'h>>,
     /// Places in the timeline's writes, without replays.
@@ -120,6 +122,7 @@ impl<'h> Owner<'h> {
             slot: None,
             started: None,
             ended: None,
+            terminated: Vec::new(),
             said: Vec::new(),
             writes: Vec::new(),
             wires: Vec::new(),
@@ -164,6 +167,13 @@ impl<'h> Owner<'h> {
             .iter()
             .rev()
             .find_map(|freeze| freeze.thaw.filter(|thaw| thaw.earliest <= at))
+    }
+
+    /// The wall reads counted in a cycle.
+    pub(crate) fn wall_in(&self, cycle: u32) -> &[WallCount] {
+        let from = self.wall.partition_point(|it| it.cycle < cycle);
+        let until = self.wall.partition_point(|it| it.cycle <= cycle).max(from);
+        &self.wall[from..until]
     }
 
     /// What it said from `from` on.

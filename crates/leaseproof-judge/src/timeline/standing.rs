@@ -224,7 +224,7 @@ impl<'h> Trail<'h> {
         claimed_before: Option<BootNanos>,
     ) -> Truth {
         let mut late = far;
-        if let Some(write) = act.write {
+        if let Some((_, write)) = act.write {
             let seen = self.connections.entry(write.connection).or_insert((grant, 0, false));
             if seen.0 != grant {
                 *seen = (grant, 0, false);
