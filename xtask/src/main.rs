@@ -4,6 +4,7 @@ mod build;
 mod matrix;
 mod redis;
 mod runs;
+mod torture;
 mod truth;
 
 use clap::{Parser, Subcommand};
@@ -21,11 +22,14 @@ enum Task {
     /// Runs every flaw in the scenario that demands it, and the sound owner through whole suites;
     /// prints the confusion matrix and N.
     Truth(truth::TruthArgs),
+    /// Kills, stops and hangs runs at random instants and at each named point, and looks for what is left.
+    Torture(torture::TortureArgs),
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Truth(args) => truth::run(&args),
+        Task::Torture(args) => torture::run(&args),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,
