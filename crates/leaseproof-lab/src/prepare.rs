@@ -56,9 +56,11 @@ impl Ready {
 pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
     let plan = &settings.plan;
     // Before anything else: an owner that a killed run left stopped must not be our neighbour.
-    let healed = heal(&settings.out)?;
-    for line in healed {
-        eprintln!("healed after a killed run: {line}");
+    for it in heal(&settings.out)? {
+        match it {
+            Healed::Failed(_) => eprintln!("after a killed run: {it}; `leaseproof undo` tries again"),
+            it => eprintln!("healed after a killed run: {it}"),
+        }
     }
     let url: StoreUrl = plan.store.url.parse().map_err(|error: StoreError| error.to_string())?;
     if !url.is_loopback() && !plan.store.allow_remote {
@@ -72,6 +74,8 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
     let run = run_id(seed);
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
     let file = folder.file("events.jsonl").map_err(|error| error.to_string())?;
+    // Before the first process: a run that is killed while its warden starts leaves a record, too.
+    let log = Log::start(file, &run, seed, &plan.scenarios);
     let warden = Warden::start(&warden_dir(&settings.out)).map_err(|error| {
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
     })?;
@@ -82,7 +86,7 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
         .build()
         .map_err(|error| format!("no threads can be had: {error}"))?;
     Ok(Ready {
-        log: Log::start(file, &run, seed),
+        log,
         run,
         seed,
         folder,
@@ -98,11 +102,9 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
 ///
 /// # Errors
 /// When the journals can't be read.
-pub fn heal(out: &Path) -> Result<Vec<String>, String> {
+pub fn heal(out: &Path) -> Result<Vec<Healed>, String> {
     let dir = warden_dir(out);
-    let healed =
-        journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))?;
-    Ok(healed.iter().map(Healed::to_string).collect())
+    journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))
 }
 
 fn warden_dir(out: &Path) -> PathBuf {

@@ -1,6 +1,6 @@
 //! A whole run: prepare, all scenarios side by side, judge, write the bundle.
 
-use crate::bundle::read_bundle;
+use crate::bundle::{Bundle, read_bundle};
 use crate::plan::Plan;
 use crate::prepare::{self, Ready};
 use crate::progress::{Progress, Watcher};
@@ -138,10 +138,8 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
             "events.jsonl:{line}: {says} ({} lines in all)",
             bundle.problems.len()
         )),
-        None => bundle
-            .histories
-            .is_empty()
-            .then(|| "no scenario was recorded".to_owned()),
+        None if bundle.histories.is_empty() => Some("no scenario was recorded".to_owned()),
+        None => never_begun(&bundle),
     };
     let verdict = sum_up(&Sum {
         run: &bundle.header.run,
@@ -158,6 +156,17 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
         histories: bundle.histories,
         folder: dir.to_owned(),
     })
+}
+
+/// Planned, and on record neither as run nor as not offered: the run was ended before.
+fn never_begun(bundle: &Bundle) -> Option<String> {
+    let recorded = |id: ScenarioId| {
+        bundle.histories.iter().any(|history| history.ask.scenario == id)
+            || bundle.not_offered.iter().any(|it| it.id == id)
+    };
+    let planned = bundle.header.scenarios.iter().copied();
+    let missing: Vec<&str> = planned.filter(|&id| !recorded(id)).map(ScenarioId::as_str).collect();
+    (!missing.is_empty()).then(|| format!("these scenarios never began: {}", missing.join(", ")))
 }
 
 /// Judges each history; the twin of a clock scenario is judged with it, not beside it.

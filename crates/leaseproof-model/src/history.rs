@@ -1,7 +1,7 @@
 //! The record of one scenario run, and the lines of `events.jsonl`.
 
 use crate::event::Event;
-use crate::scenario::Ask;
+use crate::scenario::{Ask, ScenarioId};
 use serde::{Deserialize, Serialize};
 
 /// The record of one scenario run: what was asked, and all events, in the order of recording.
@@ -20,7 +20,6 @@ pub struct History {
 /// One line of `events.jsonl`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[expect(clippy::large_enum_variant, reason = "nearly every line is an event; a box each would cost more")]
 pub enum Line {
     /// The first line.
     Header(Header),
@@ -60,6 +59,9 @@ pub struct Header {
     pub seed: u64,
     /// The version of leaseproof that wrote it.
     pub version: String,
+    /// What the run set out to do: a scenario that never began is missed in a record that was cut.
+    #[serde(default)]
+    pub scenarios: Vec<ScenarioId>,
 }
 
 /// The schema of `events.jsonl`.

@@ -1,6 +1,8 @@
 //! `leaseproof undo`: heals what a killed run may have left.
 
 use super::{print, wrong};
+use leaseproof_fault::warden::Healed;
+use leaseproof_model::verdict::Verdict;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -12,10 +14,15 @@ pub fn run(out: &Path) -> ExitCode {
             ExitCode::SUCCESS
         }
         Ok(healed) => {
-            for line in healed {
-                print(&format!("{line}\n"));
+            for it in &healed {
+                print(&format!("{it}\n"));
             }
-            ExitCode::SUCCESS
+            if healed.iter().any(|it| matches!(it, Healed::Failed(_))) {
+                // Its journal stays, so that it can be tried again.
+                ExitCode::from(Verdict::CannotTell.exit_status())
+            } else {
+                ExitCode::SUCCESS
+            }
         }
         Err(says) => wrong(&says),
     }

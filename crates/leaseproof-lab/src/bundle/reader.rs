@@ -39,6 +39,7 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     let mut problems = Vec::new();
     let mut line = Vec::new();
     let mut number = 0;
+    let mut line_ended = false;
     loop {
         line.clear();
         let read = reader
@@ -48,6 +49,7 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
             break;
         }
         number += 1;
+        line_ended = line.ends_with(b"\n");
         match serde_json::from_slice::<Line>(&line) {
             Ok(Line::Header(it)) => {
                 if it.schema != EVENTS_SCHEMA {
@@ -87,6 +89,11 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
             Err(error) => problems.push((number, error.to_string())),
         }
     }
+    // Killed before its first line was whole: the folder tells its name, and nothing was recorded.
+    if number == 0 || (number == 1 && header.is_none() && !line_ended) {
+        header = Some(nameless(dir));
+        problems.clear();
+    }
     let header = header.ok_or_else(|| {
         format!(
             "{}: it has no header line, so it is no bundle of leaseproof",
@@ -108,4 +115,14 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
         not_offered,
         problems,
     })
+}
+
+fn nameless(dir: &Path) -> Header {
+    Header {
+        schema: EVENTS_SCHEMA.to_owned(),
+        run: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        seed: 0,
+        version: String::new(),
+        scenarios: Vec::new(),
+    }
 }

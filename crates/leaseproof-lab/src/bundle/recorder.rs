@@ -5,7 +5,7 @@ use leaseproof_model::event::{Event, EventId, Source, What};
 use leaseproof_model::history::{EVENTS_SCHEMA, Header, History, Line};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
-use leaseproof_model::scenario::Ask;
+use leaseproof_model::scenario::{Ask, ScenarioId};
 use leaseproof_model::verdict::NotOffered;
 use leaseproof_proc::clock::stamp_now;
 use std::collections::BTreeMap;
@@ -30,7 +30,7 @@ struct Output {
 impl Log {
     /// Starts `events.jsonl` with its header.
     #[must_use]
-    pub fn start(file: File, run: &str, seed: u64) -> Arc<Self> {
+    pub fn start(file: File, run: &str, seed: u64, scenarios: &[ScenarioId]) -> Arc<Self> {
         let log = Self {
             out: Mutex::new(Output {
                 file: BufWriter::with_capacity(32 << 10, file),
@@ -44,6 +44,7 @@ impl Log {
             run: run.to_owned(),
             seed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
+            scenarios: scenarios.to_vec(),
         }));
         log.flush();
         Arc::new(log)

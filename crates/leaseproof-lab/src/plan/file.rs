@@ -3,9 +3,6 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// A text that knows its place in the file, so that a complaint about it names line and column.
-pub type Text = toml::Spanned<String>;
-
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -29,15 +26,15 @@ pub struct PlanFile {
 #[serde(deny_unknown_fields)]
 pub struct BudgetTable {
     /// How long a grant lives without a renewal.
-    pub ttl: Option<Text>,
+    pub ttl: Option<toml::Spanned<String>>,
     /// How often the owner renews.
-    pub heartbeat: Option<Text>,
+    pub heartbeat: Option<toml::Spanned<String>>,
     /// The longest pause to survive.
-    pub worst_pause: Option<Text>,
+    pub worst_pause: Option<toml::Spanned<String>>,
     /// How far clocks move apart within one TTL.
-    pub max_clock_drift: Option<Text>,
+    pub max_clock_drift: Option<toml::Spanned<String>>,
     /// How long a renewal may take.
-    pub renew_timeout: Option<Text>,
+    pub renew_timeout: Option<toml::Spanned<String>>,
 }
 
 /// `[store]`.
@@ -45,15 +42,15 @@ pub struct BudgetTable {
 #[serde(deny_unknown_fields)]
 pub struct StoreTable {
     /// The store's URL.
-    pub url: Option<Text>,
+    pub url: Option<String>,
     /// Faults and clean-up stay below it.
-    pub prefix: Option<Text>,
+    pub prefix: Option<String>,
     /// The key that runs are named after.
-    pub key: Option<Text>,
+    pub key: Option<String>,
     /// What the owner makes of the key: `lock:{key}`.
-    pub owner_key: Option<Text>,
+    pub owner_key: Option<String>,
     /// Other keys of this lease that the lab deletes with it.
-    pub also_deletes: Option<Vec<Text>>,
+    pub also_deletes: Option<Vec<String>>,
 }
 
 /// `[owner]`.
@@ -61,9 +58,9 @@ pub struct StoreTable {
 #[serde(deny_unknown_fields)]
 pub struct OwnerTable {
     /// The program and its arguments.
-    pub command: Option<toml::Spanned<Vec<String>>>,
+    pub command: Option<Vec<String>>,
     /// A known lock client.
-    pub preset: Option<Text>,
+    pub preset: Option<String>,
     /// More variables for its environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -77,21 +74,21 @@ pub struct OwnerTable {
 #[serde(deny_unknown_fields)]
 pub struct LinesTable {
     /// A line that says it waits.
-    pub waiting: Option<Text>,
+    pub waiting: Option<toml::Spanned<String>>,
     /// A line that says it acquired the lease.
-    pub acquired: Option<Text>,
+    pub acquired: Option<toml::Spanned<String>>,
     /// A line that says a renewal succeeded.
-    pub renewed: Option<Text>,
+    pub renewed: Option<toml::Spanned<String>>,
     /// A line that says a renewal failed.
-    pub renew_failed: Option<Text>,
+    pub renew_failed: Option<toml::Spanned<String>>,
     /// A line that says the lease was lost.
-    pub lost: Option<Text>,
+    pub lost: Option<toml::Spanned<String>>,
     /// A line that says the lease was released.
-    pub released: Option<Text>,
+    pub released: Option<toml::Spanned<String>>,
     /// A line that says a protected write was made.
-    pub write: Option<Text>,
+    pub write: Option<toml::Spanned<String>>,
     /// A line that says a protected write was refused.
-    pub write_refused: Option<Text>,
+    pub write_refused: Option<toml::Spanned<String>>,
 }
 
 /// `[verify]`.
@@ -99,19 +96,19 @@ pub struct LinesTable {
 #[serde(deny_unknown_fields)]
 pub struct VerifyTable {
     /// Scenario names, or `all`.
-    pub scenarios: Option<Vec<Text>>,
+    pub scenarios: Option<Vec<String>>,
     /// Cycles of each scenario.
-    pub cycles: Option<toml::Spanned<u32>>,
+    pub cycles: Option<u32>,
     /// The seed of every random choice.
     pub seed: Option<u64>,
     /// How many scenarios side by side.
-    pub jobs: Option<toml::Spanned<usize>>,
+    pub jobs: Option<usize>,
     /// `sigstop`, `cgroup` or `auto`.
-    pub freeze: Option<Text>,
+    pub freeze: Option<String>,
     /// Writes without a token are a breach.
     pub require_token: Option<bool>,
-    /// Scenarios that must be offered; they are run, whether chosen or not.
-    pub require: Option<Vec<Text>>,
+    /// Scenarios that must be offered.
+    pub require: Option<Vec<String>>,
     /// Allow a store that is not on loopback.
     pub allow_remote: Option<bool>,
     /// Allow a store that holds other keys.
