@@ -68,48 +68,45 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
         Some(path) => plan::load(path).map_err(|error| error.to_string())?,
         None => (PlanFile::default(), String::new()),
     };
-    let spanned = |text: &Option<String>| text.as_ref().map(|text| plan::from_command_line(text));
-    let budget = &mut file.budget;
+    let text_of = |given: &Option<String>| given.clone().map(plan::from_command_line);
+    let texts_of = |given: &[String]| given.iter().cloned().map(plan::from_command_line).collect();
+    let (budget, store, verify) = (&mut file.budget, &mut file.store, &mut file.verify);
     for (given, slot) in [
         (&args.ttl, &mut budget.ttl),
         (&args.heartbeat, &mut budget.heartbeat),
         (&args.worst_pause, &mut budget.worst_pause),
         (&args.max_clock_drift, &mut budget.max_clock_drift),
         (&args.renew_timeout, &mut budget.renew_timeout),
-    ] {
-        if given.is_some() {
-            *slot = spanned(given);
-        }
-    }
-    let store = &mut file.store;
-    for (given, slot) in [
         (&args.store, &mut store.url),
         (&args.key, &mut store.key),
         (&args.prefix, &mut store.prefix),
         (&args.owner_key, &mut store.owner_key),
         (&args.preset, &mut file.owner.preset),
-        (&args.freeze, &mut file.verify.freeze),
+        (&args.freeze, &mut verify.freeze),
     ] {
         if given.is_some() {
-            slot.clone_from(given);
+            *slot = text_of(given);
         }
     }
-    if !args.also_deletes.is_empty() {
-        store.also_deletes = Some(args.also_deletes.clone());
+    for (given, slot) in [
+        (&args.also_deletes, &mut store.also_deletes),
+        (&args.scenario, &mut verify.scenarios),
+        (&args.require, &mut verify.require),
+    ] {
+        if !given.is_empty() {
+            *slot = Some(texts_of(given));
+        }
     }
     if !args.owner.is_empty() {
-        file.owner.command = Some(args.owner.clone());
+        file.owner.command = Some(plan::from_command_line(args.owner.clone()));
     }
-    let verify = &mut file.verify;
-    verify.cycles = args.cycles.or(verify.cycles);
+    if let Some(cycles) = args.cycles {
+        verify.cycles = Some(plan::from_command_line(cycles));
+    }
+    if let Some(jobs) = args.jobs {
+        verify.jobs = Some(plan::from_command_line(jobs));
+    }
     verify.seed = args.seed.or(verify.seed);
-    verify.jobs = args.jobs.or(verify.jobs);
-    if !args.scenario.is_empty() {
-        verify.scenarios = Some(args.scenario.clone());
-    }
-    if !args.require.is_empty() {
-        verify.require = Some(args.require.clone());
-    }
     for (given, slot) in [
         (args.require_token, &mut verify.require_token),
         (args.allow_remote, &mut verify.allow_remote),

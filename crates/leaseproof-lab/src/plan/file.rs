@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
+/// A text that knows its place in the file, so that a complaint about it names line and column.
+pub type Text = toml::Spanned<String>;
+
 /// The whole file.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,15 +29,15 @@ pub struct PlanFile {
 #[serde(deny_unknown_fields)]
 pub struct BudgetTable {
     /// How long a grant lives without a renewal.
-    pub ttl: Option<toml::Spanned<String>>,
+    pub ttl: Option<Text>,
     /// How often the owner renews.
-    pub heartbeat: Option<toml::Spanned<String>>,
+    pub heartbeat: Option<Text>,
     /// The longest pause to survive.
-    pub worst_pause: Option<toml::Spanned<String>>,
+    pub worst_pause: Option<Text>,
     /// How far clocks move apart within one TTL.
-    pub max_clock_drift: Option<toml::Spanned<String>>,
+    pub max_clock_drift: Option<Text>,
     /// How long a renewal may take.
-    pub renew_timeout: Option<toml::Spanned<String>>,
+    pub renew_timeout: Option<Text>,
 }
 
 /// `[store]`.
@@ -42,15 +45,15 @@ pub struct BudgetTable {
 #[serde(deny_unknown_fields)]
 pub struct StoreTable {
     /// The store's URL.
-    pub url: Option<String>,
+    pub url: Option<Text>,
     /// Faults and clean-up stay below it.
-    pub prefix: Option<String>,
+    pub prefix: Option<Text>,
     /// The key that runs are named after.
-    pub key: Option<String>,
+    pub key: Option<Text>,
     /// What the owner makes of the key: `lock:{key}`.
-    pub owner_key: Option<String>,
+    pub owner_key: Option<Text>,
     /// Other keys of this lease that the lab deletes with it.
-    pub also_deletes: Option<Vec<String>>,
+    pub also_deletes: Option<Vec<Text>>,
 }
 
 /// `[owner]`.
@@ -58,9 +61,9 @@ pub struct StoreTable {
 #[serde(deny_unknown_fields)]
 pub struct OwnerTable {
     /// The program and its arguments.
-    pub command: Option<Vec<String>>,
+    pub command: Option<toml::Spanned<Vec<String>>>,
     /// A known lock client.
-    pub preset: Option<String>,
+    pub preset: Option<Text>,
     /// More variables for its environment.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -74,21 +77,21 @@ pub struct OwnerTable {
 #[serde(deny_unknown_fields)]
 pub struct LinesTable {
     /// A line that says it waits.
-    pub waiting: Option<toml::Spanned<String>>,
+    pub waiting: Option<Text>,
     /// A line that says it acquired the lease.
-    pub acquired: Option<toml::Spanned<String>>,
+    pub acquired: Option<Text>,
     /// A line that says a renewal succeeded.
-    pub renewed: Option<toml::Spanned<String>>,
+    pub renewed: Option<Text>,
     /// A line that says a renewal failed.
-    pub renew_failed: Option<toml::Spanned<String>>,
+    pub renew_failed: Option<Text>,
     /// A line that says the lease was lost.
-    pub lost: Option<toml::Spanned<String>>,
+    pub lost: Option<Text>,
     /// A line that says the lease was released.
-    pub released: Option<toml::Spanned<String>>,
+    pub released: Option<Text>,
     /// A line that says a protected write was made.
-    pub write: Option<toml::Spanned<String>>,
+    pub write: Option<Text>,
     /// A line that says a protected write was refused.
-    pub write_refused: Option<toml::Spanned<String>>,
+    pub write_refused: Option<Text>,
 }
 
 /// `[verify]`.
@@ -96,19 +99,19 @@ pub struct LinesTable {
 #[serde(deny_unknown_fields)]
 pub struct VerifyTable {
     /// Scenario names, or `all`.
-    pub scenarios: Option<Vec<String>>,
+    pub scenarios: Option<Vec<Text>>,
     /// Cycles of each scenario.
-    pub cycles: Option<u32>,
+    pub cycles: Option<toml::Spanned<u32>>,
     /// The seed of every random choice.
     pub seed: Option<u64>,
     /// How many scenarios side by side.
-    pub jobs: Option<usize>,
+    pub jobs: Option<toml::Spanned<usize>>,
     /// `sigstop`, `cgroup` or `auto`.
-    pub freeze: Option<String>,
+    pub freeze: Option<Text>,
     /// Writes without a token are a breach.
     pub require_token: Option<bool>,
-    /// Scenarios that must be offered.
-    pub require: Option<Vec<String>>,
+    /// Scenarios that must be offered; they are run, whether chosen or not.
+    pub require: Option<Vec<Text>>,
     /// Allow a store that is not on loopback.
     pub allow_remote: Option<bool>,
     /// Allow a store that holds other keys.

@@ -1,13 +1,18 @@
 //! What to run: `leaseproof.toml`, the command line's overrides, and their checks.
 
+mod complaint;
 mod duration;
 mod file;
 mod init;
+mod margin;
+mod nearest;
 mod preset;
 mod resolve;
 
+pub use complaint::PlanError;
 pub use duration::parse_duration;
-pub use file::{BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, VerifyTable};
+pub use file::{BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable};
 pub use init::commented_plan;
+pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
-pub use resolve::{FreezeMethod, OwnerPlan, Plan, PlanError, StorePlan, from_command_line, load, resolve};
+pub use resolve::{FreezeMethod, OwnerPlan, Plan, StorePlan, from_command_line, load, resolve};

@@ -1,7 +1,10 @@
 //! The plan with all defaults filled in and every check made that needs no store.
 
+use super::complaint::{Place, PlanError};
 use super::duration::parse_duration;
-use super::file::{BudgetTable, LinesTable, PlanFile};
+use super::file::{BudgetTable, LinesTable, PlanFile, Text};
+use super::margin::margin_refusal;
+use super::nearest::nearest;
 use super::preset::{Preset, preset_names};
 use crate::owner::LinePatterns;
 use leaseproof_model::budget::Budget;
@@ -78,11 +81,6 @@ pub struct OwnerPlan {
     pub patterns: LinePatterns,
 }
 
-/// A plan that is wrong: file, line and remedy in one message.
-#[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub struct PlanError(pub String);
-
 /// Reads a plan file.
 ///
 /// # Errors
@@ -94,35 +92,21 @@ pub fn load(path: &Path) -> Result<(PlanFile, String), PlanError> {
             path.display()
         ))
     })?;
-    let file = toml::from_str(&text).map_err(|error| PlanError(format!("the plan {}: {error}", path.display())))?;
+    let place = Place {
+        path: Some(path),
+        text: &text,
+    };
+    let file = toml::from_str(&text).map_err(|error| place.of_toml(path, &error))?;
     Ok((file, text))
 }
 
 /// A value that was given on the command line: it has no place in the file.
 #[must_use]
-pub fn from_command_line(text: &str) -> toml::Spanned<String> {
-    toml::Spanned::new(0..0, text.to_owned())
+pub fn from_command_line<T>(value: T) -> toml::Spanned<T> {
+    toml::Spanned::new(0..0, value)
 }
 
-struct Reader<'a> {
-    path: Option<&'a Path>,
-    text: &'a str,
-}
-
-impl Reader<'_> {
-    fn at(&self, span: std::ops::Range<usize>, says: &str) -> PlanError {
-        match self.path {
-            // A value from the command line has no place in the file.
-            Some(path) if span.end > span.start && span.end <= self.text.len() => {
-                let before = self.text.get(..span.start).unwrap_or_default();
-                let line = before.matches('\n').count() + 1;
-                let column = before.rsplit('\n').next().map_or(0, |rest| rest.chars().count()) + 1;
-                PlanError(format!("{}:{line}:{column}: {says}", path.display()))
-            }
-            _ => PlanError(says.to_owned()),
-        }
-    }
-
+impl Place<'_> {
     fn duration(
         &self,
         name: &str,
@@ -173,6 +157,12 @@ impl Reader<'_> {
                 ),
             ));
         }
+        // The store may cut off some more; without that it must hold already.
+        if let Some(says) = margin_refusal(&budget) {
+            let guilty = [&table.heartbeat, &table.worst_pause, &table.ttl, &table.renew_timeout];
+            let place = guilty.into_iter().map(span).find(|span| !span.is_empty());
+            return Err(self.at(place.unwrap_or(0..0), &says));
+        }
         Ok(budget)
     }
 
@@ -210,137 +200,184 @@ impl Reader<'_> {
 /// # Errors
 /// The first thing that is wrong, with file, line and remedy where it has them.
 pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan, PlanError> {
-    let reader = Reader { path, text };
-    let budget = reader.budget(&file.budget)?;
-    let preset = match &file.owner.preset {
-        None => None,
-        Some(name) => Some(Preset::find(name).ok_or_else(|| {
-            PlanError(format!(
-                "owner.preset: `{name}` is no preset: there are {}",
-                preset_names()
-            ))
-        })?),
-    };
-    let prefix = file.store.prefix.clone().unwrap_or_else(|| "canary/".to_owned());
-    let key = file.store.key.clone().unwrap_or_else(|| format!("{prefix}demo"));
-    if prefix.is_empty() {
-        return Err(PlanError(
-            "store.prefix: it is empty, so nothing would be outside the canary: use `canary/`".to_owned(),
-        ));
-    }
-    if !key.starts_with(&prefix) || key.len() == prefix.len() {
-        return Err(PlanError(format!(
-            "store.key: `{key}` is not below the canary prefix `{prefix}`: faults must stay below it, so use `{prefix}NAME`"
-        )));
-    }
-    let owner_key = file
-        .store
-        .owner_key
-        .clone()
-        .or_else(|| preset.map(|preset| preset.owner_key.to_owned()))
-        .unwrap_or_else(|| "{key}".to_owned());
-    if !owner_key.contains("{key}") {
-        return Err(PlanError(format!(
-            "store.owner_key: `{owner_key}` has no {{key}} in it: write what the client makes of the key, such as `lock:{{key}}`"
-        )));
-    }
-    let also_deletes = file
-        .store
-        .also_deletes
-        .clone()
-        .or_else(|| preset.map(|preset| preset.also_deletes.iter().map(|&key| key.to_owned()).collect()))
-        .unwrap_or_default();
-    if let Some(bad) = also_deletes.iter().find(|key| !key.contains("{key}")) {
-        return Err(PlanError(format!(
-            "store.also_deletes: `{bad}` has no {{key}} in it: clean-up deletes only what this run made"
-        )));
-    }
-    let command = file
-        .owner
-        .command
-        .clone()
-        .unwrap_or_else(|| vec!["leaseproof".to_owned(), "owner".to_owned()]);
-    if command.first().is_none_or(String::is_empty) {
-        return Err(PlanError(
-            "owner.command: it is empty: name the program and its arguments".to_owned(),
-        ));
-    }
-    let freeze = match file.verify.freeze.as_deref() {
-        None | Some("auto") => FreezeMethod::Auto,
-        Some("sigstop") => FreezeMethod::Sigstop,
-        Some("cgroup") => FreezeMethod::Cgroup,
-        Some(other) => {
-            return Err(PlanError(format!(
-                "verify.freeze: `{other}` is none of sigstop, cgroup, auto"
-            )));
+    let place = Place { path, text };
+    let require = place.scenarios(file.verify.require.as_deref().unwrap_or_default())?;
+    let mut scenarios = match &file.verify.scenarios {
+        Some(names) if names.is_empty() => {
+            return Err(PlanError(
+                "verify.scenarios: it is empty, so nothing would be shown: write [\"all\"]".to_owned(),
+            ));
         }
+        Some(names) => place.scenarios(names)?,
+        None => ScenarioId::ALL.to_vec(),
     };
-    let cycles = file.verify.cycles.unwrap_or(3);
-    if cycles == 0 || cycles > 10_000 {
-        return Err(PlanError(format!("verify.cycles: {cycles} is not between 1 and 10000")));
-    }
+    // What must be offered must be tried, or "required" would be true of what nobody looked at.
+    scenarios.extend(&require);
+    scenarios.sort_unstable();
+    scenarios.dedup();
     Ok(Plan {
         path: path.map(Path::to_owned),
-        budget,
-        store: StorePlan {
-            url: file
-                .store
-                .url
-                .clone()
-                .unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned()),
+        budget: place.budget(&file.budget)?,
+        store: place.store(file)?,
+        owner: OwnerPlan {
+            command: place.command(file)?,
+            env: file.owner.env.clone(),
+            patterns: place.patterns(file.owner.lines.as_ref())?,
+        },
+        scenarios,
+        cycles: place
+            .within("verify.cycles", file.verify.cycles.as_ref(), 1..=10_000)?
+            .unwrap_or(3),
+        seed: file.verify.seed,
+        jobs: place.within("verify.jobs", file.verify.jobs.as_ref(), 1..=1000)?,
+        freeze: place.freeze(file.verify.freeze.as_ref())?,
+        require_token: file.verify.require_token.unwrap_or(false),
+        require,
+    })
+}
+
+impl Place<'_> {
+    fn store(&self, file: &PlanFile) -> Result<StorePlan, PlanError> {
+        let table = &file.store;
+        let preset = self.preset(file.owner.preset.as_ref())?;
+        let given = |value: &Option<Text>| value.as_ref().map(|text| text.get_ref().clone());
+        let span = |value: &Option<Text>| value.as_ref().map_or(0..0, toml::Spanned::span);
+        let prefix = given(&table.prefix).unwrap_or_else(|| "canary/".to_owned());
+        if prefix.is_empty() {
+            let says = "store.prefix: it is empty, so nothing would be outside the canary: use `canary/`";
+            return Err(self.at(span(&table.prefix), says));
+        }
+        let key = given(&table.key).unwrap_or_else(|| format!("{prefix}demo"));
+        if !key.starts_with(&prefix) || key.len() == prefix.len() {
+            let says = format!(
+                "store.key: `{}` is not below the canary prefix `{prefix}`: faults must stay below it, so use `{prefix}NAME`",
+                key.escape_debug()
+            );
+            return Err(self.at(span(&table.key), &says));
+        }
+        let owner_key = given(&table.owner_key)
+            .or_else(|| preset.map(|preset| preset.owner_key.to_owned()))
+            .unwrap_or_else(|| "{key}".to_owned());
+        if !owner_key.contains("{key}") {
+            let says = format!(
+                "store.owner_key: `{owner_key}` has no {{key}} in it: write what the client makes of the key, such as `lock:{{key}}`"
+            );
+            return Err(self.at(span(&table.owner_key), &says));
+        }
+        let also_deletes = match &table.also_deletes {
+            Some(keys) => self.also_deletes(keys)?,
+            None => preset.map_or_else(Vec::new, |preset| {
+                preset.also_deletes.iter().map(|&key| key.to_owned()).collect()
+            }),
+        };
+        Ok(StorePlan {
+            url: given(&table.url).unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned()),
             prefix,
             key,
             owner_key,
             also_deletes,
             allow_remote: file.verify.allow_remote.unwrap_or(false),
             allow_shared: file.verify.allow_shared_store.unwrap_or(false),
-        },
-        owner: OwnerPlan {
-            command,
-            env: file.owner.env.clone(),
-            patterns: reader.patterns(file.owner.lines.as_ref())?,
-        },
-        scenarios: scenario_list(file.verify.scenarios.as_deref().unwrap_or(&["all".to_owned()]))?,
-        cycles,
-        seed: file.verify.seed,
-        jobs: file.verify.jobs.filter(|&jobs| jobs > 0),
-        freeze,
-        require_token: file.verify.require_token.unwrap_or(false),
-        require: scenario_list(file.verify.require.as_deref().unwrap_or(&[]))?,
-    })
-}
-
-fn scenario_list(names: &[String]) -> Result<Vec<ScenarioId>, PlanError> {
-    let mut chosen = Vec::new();
-    for name in names {
-        if name == "all" {
-            chosen.extend(ScenarioId::ALL);
-            continue;
-        }
-        chosen.push(ScenarioId::from_name(name).ok_or_else(|| {
-            PlanError(format!(
-                "`{name}` is no scenario{}: `leaseproof verify --list` shows them",
-                nearest(name).map_or(String::new(), |it| format!(" (did you mean `{it}`?)"))
-            ))
-        })?);
+        })
     }
-    chosen.sort_unstable();
-    chosen.dedup();
-    Ok(chosen)
-}
 
-/// The scenario whose name shares the longest beginning.
-fn nearest(name: &str) -> Option<ScenarioId> {
-    let shared = |id: &ScenarioId| {
-        id.as_str()
-            .bytes()
-            .zip(name.bytes())
-            .take_while(|(a, b)| a == b)
-            .count()
-    };
-    ScenarioId::ALL
-        .iter()
-        .copied()
-        .max_by_key(shared)
-        .filter(|id| shared(id) >= 3)
+    fn also_deletes(&self, keys: &[Text]) -> Result<Vec<String>, PlanError> {
+        if let Some(bad) = keys.iter().find(|key| !key.get_ref().contains("{key}")) {
+            let says = format!(
+                "store.also_deletes: `{}` has no {{key}} in it: clean-up deletes only what this run made",
+                bad.get_ref()
+            );
+            return Err(self.at(bad.span(), &says));
+        }
+        Ok(keys.iter().map(|key| key.get_ref().clone()).collect())
+    }
+
+    fn preset(&self, name: Option<&Text>) -> Result<Option<&'static Preset>, PlanError> {
+        let Some(name) = name else { return Ok(None) };
+        match Preset::find(name.get_ref()) {
+            Some(preset) => Ok(Some(preset)),
+            None => {
+                let says = format!(
+                    "owner.preset: `{}` is no preset: there are {}",
+                    name.get_ref(),
+                    preset_names()
+                );
+                Err(self.at(name.span(), &says))
+            }
+        }
+    }
+
+    fn command(&self, file: &PlanFile) -> Result<Vec<String>, PlanError> {
+        let Some(command) = &file.owner.command else {
+            return Ok(vec!["leaseproof".to_owned(), "owner".to_owned()]);
+        };
+        if command.get_ref().first().is_none_or(String::is_empty) {
+            let says = "owner.command: it is empty: name the program and its arguments";
+            return Err(self.at(command.span(), says));
+        }
+        if let Some(word) = command.get_ref().iter().find(|word| word.contains('\0')) {
+            let says = format!("owner.command: {word:?} holds a NUL byte, which no program can be given: leave it out");
+            return Err(self.at(command.span(), &says));
+        }
+        Ok(command.get_ref().clone())
+    }
+
+    fn freeze(&self, method: Option<&Text>) -> Result<FreezeMethod, PlanError> {
+        let Some(method) = method else {
+            return Ok(FreezeMethod::Auto);
+        };
+        match method.get_ref().as_str() {
+            "auto" => Ok(FreezeMethod::Auto),
+            "sigstop" => Ok(FreezeMethod::Sigstop),
+            "cgroup" => Ok(FreezeMethod::Cgroup),
+            other => {
+                let says = format!("verify.freeze: `{other}` is none of sigstop, cgroup, auto");
+                Err(self.at(method.span(), &says))
+            }
+        }
+    }
+
+    fn within<T: Copy + PartialOrd + std::fmt::Display>(
+        &self,
+        name: &str,
+        value: Option<&toml::Spanned<T>>,
+        range: std::ops::RangeInclusive<T>,
+    ) -> Result<Option<T>, PlanError> {
+        match value {
+            Some(number) if !range.contains(number.get_ref()) => {
+                let says = format!(
+                    "{name}: {} is not between {} and {}",
+                    number.get_ref(),
+                    range.start(),
+                    range.end()
+                );
+                Err(self.at(number.span(), &says))
+            }
+            other => Ok(other.map(|number| *number.get_ref())),
+        }
+    }
+
+    fn scenarios(&self, names: &[Text]) -> Result<Vec<ScenarioId>, PlanError> {
+        let mut chosen = Vec::new();
+        for name in names {
+            if name.get_ref() == "all" {
+                chosen.extend(ScenarioId::ALL);
+                continue;
+            }
+            let Some(id) = ScenarioId::from_name(name.get_ref()) else {
+                let known = ScenarioId::ALL.iter().map(|id| id.as_str());
+                let meant =
+                    nearest(name.get_ref(), known).map_or_else(String::new, |it| format!(" (did you mean `{it}`?)"));
+                let says = format!(
+                    "`{}` is no scenario{meant}: `leaseproof verify --list` shows them",
+                    name.get_ref()
+                );
+                return Err(self.at(name.span(), &says));
+            };
+            chosen.push(id);
+        }
+        chosen.sort_unstable();
+        chosen.dedup();
+        Ok(chosen)
+    }
 }
