@@ -85,22 +85,22 @@ pub fn run(args: &TortureArgs) -> Result<bool, String> {
     let out = args.out.canonicalize().map_err(|error| error.to_string())?;
     let cases = cases(args, &stores);
     let mut table = Table::default();
-    let mut wrong = Vec::new();
+    let (mut wrong, mut accused) = (Vec::new(), Vec::new());
     for (case, outcome) in all(&program, &out, cases, args.side_by_side) {
         let outcome = outcome?;
         let store = store_of(&case);
         table.add(&case.blow.to_string(), store, &outcome);
-        for what in &outcome.left {
-            wrong.push(format!(
-                "#{} {:?} on {store}, {:?}: {what}",
-                case.number, case.blow, case.manner
-            ));
-        }
+        let name = format!("#{} {:?} on {store}, {:?}", case.number, case.blow, case.manner);
+        wrong.extend(outcome.left.iter().map(|what| format!("{name}: {what}")));
+        accused.extend(outcome.accused.iter().map(|what| format!("{name}: {what}")));
     }
     println!("seed {}", args.seed);
     println!("{}", table.text());
     for line in &wrong {
         println!("left: {line}");
+    }
+    for line in &accused {
+        println!("the sound owner is accused: {line}");
     }
     for row in table.missed() {
         println!("shown nothing: {row}: every run was over before the blow fell");
@@ -139,6 +139,8 @@ fn cases(args: &TortureArgs, stores: &[(&'static str, Option<String>)]) -> Vec<C
         };
         some(often(20), &|at| Blow::Ask(Signal::INT, at));
         some(often(20), &|at| Blow::Ask(Signal::TERM, at));
+        some(often(20), &|at| Blow::Ask(Signal::HUP, at));
+        some(often(20), &Blow::Impatient);
         some(often(20), &Blow::CtrlZ);
         some(often(34), &Blow::Hung);
         some(often(20), &Blow::WardenKilled);
@@ -184,7 +186,10 @@ fn all(program: &Path, out: &Path, cases: Vec<Case>, side_by_side: usize) -> Vec
                     let Some(case) = next else { break };
                     let dir = out.join(case.number.to_string());
                     let outcome = case::run(program, &dir, &case);
-                    if outcome.as_ref().is_ok_and(|outcome| outcome.left.is_empty()) {
+                    if outcome
+                        .as_ref()
+                        .is_ok_and(|outcome| outcome.left.is_empty() && outcome.accused.is_empty())
+                    {
                         let _ = std::fs::remove_dir_all(&dir);
                     }
                     let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
@@ -205,6 +210,7 @@ fn told(case: &Case, outcome: &Result<Outcome, String>) -> String {
     let came = match outcome {
         Err(says) => says.clone(),
         Ok(outcome) if !outcome.left.is_empty() => outcome.left.join("; "),
+        Ok(outcome) if !outcome.accused.is_empty() => format!("nothing left, but {}", outcome.accused.join("; ")),
         Ok(outcome) if !outcome.fell => "nothing left (it was over before)".to_owned(),
         Ok(_) => "nothing left".to_owned(),
     };

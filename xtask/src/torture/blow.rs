@@ -13,6 +13,8 @@ pub enum Blow {
     Die(&'static str, u32),
     /// A signal that asks it to end, to the whole group as a terminal sends it.
     Ask(Signal, Duration),
+    /// Ctrl-C again and again, until it leaves everything to the warden.
+    Impatient(Duration),
     /// Ctrl-Z, and `fg` when it has stopped.
     CtrlZ(Duration),
     /// SIGSTOP of leaseproof itself for longer than any hard deadline, then SIGCONT.
@@ -32,6 +34,7 @@ impl Blow {
             Self::Die(..) => None,
             Self::Kill(at)
             | Self::Ask(_, at)
+            | Self::Impatient(at)
             | Self::CtrlZ(at)
             | Self::Hung(at)
             | Self::WardenKilled(at)
@@ -49,7 +52,8 @@ impl fmt::Display for Blow {
             Self::Die(point, _) => write!(f, "SIGKILL at {point}"),
             Self::Ask(signal, _) if *signal == Signal::INT => f.write_str("Ctrl-C"),
             Self::Ask(signal, _) if *signal == Signal::TERM => f.write_str("SIGTERM"),
-            Self::Ask(signal, _) => write!(f, "{signal:?}"),
+            Self::Ask(..) => f.write_str("SIGHUP"),
+            Self::Impatient(_) => f.write_str("Ctrl-C three times"),
             Self::CtrlZ(_) => f.write_str("Ctrl-Z, then fg"),
             Self::Hung(_) => f.write_str("hung (SIGSTOP), then SIGCONT"),
             Self::WardenKilled(_) => f.write_str("SIGKILL of the warden"),

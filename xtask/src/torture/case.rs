@@ -44,6 +44,8 @@ pub struct Outcome {
     pub in_force: bool,
     /// What was left, and whatever else was wrong.
     pub left: Vec<String>,
+    /// Where the sound owner was accused: nothing is left by that, but it's no truth either.
+    pub accused: Vec<String>,
     /// From the blow to nothing left.
     pub clean_after: Duration,
     /// What the partial bundles were judged to be.
@@ -75,14 +77,23 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
         Blow::Ask(signal, _) => {
             subject.signal_group(*signal);
             let status = subject.wait(ENDING);
-            outcome.left.extend(wrong_end(status, outcome.fell, &subject));
+            ended(status, outcome.fell, &subject, &mut outcome);
+        }
+        Blow::Impatient(_) => {
+            for _ in 0..3 {
+                subject.signal_group(Signal::INT);
+                std::thread::sleep(LOOK / 2);
+            }
+            if subject.wait(ENDING).is_none() {
+                outcome.left.push("the run did not end".to_owned());
+            }
         }
         Blow::CtrlZ(_) => ctrl_z(&mut subject, &mut outcome),
         Blow::Hung(_) => hung(&mut subject, &mut outcome),
         Blow::WardenKilled(_) => {
             kill_warden(&subject, &mut outcome);
             let status = subject.wait(RUN);
-            outcome.left.extend(wrong_end(status, false, &subject));
+            ended(status, false, &subject, &mut outcome);
             outcome.left.extend(remains::in_force(&subject));
             // Its journal outlives it.
             healed(subject.command(&["undo", "--out", "out"]), &[0], &mut outcome);
@@ -146,7 +157,7 @@ fn ctrl_z(subject: &mut Subject, outcome: &mut Outcome) {
         .extend(beside_it.into_iter().map(|what| format!("while stopped: {what}")));
     subject.signal_group(Signal::CONT);
     let status = subject.wait(ENDING);
-    outcome.left.extend(wrong_end(status, outcome.fell, subject));
+    ended(status, outcome.fell, subject, outcome);
 }
 
 fn hung(subject: &mut Subject, outcome: &mut Outcome) {
@@ -167,7 +178,7 @@ fn hung(subject: &mut Subject, outcome: &mut Outcome) {
     );
     subject.signal(Signal::CONT);
     let status = subject.wait(RUN);
-    outcome.left.extend(wrong_end(status, false, subject));
+    ended(status, false, subject, outcome);
 }
 
 fn kill_warden(subject: &Subject, outcome: &mut Outcome) {
@@ -183,15 +194,17 @@ fn kill_warden(subject: &Subject, outcome: &mut Outcome) {
     }
 }
 
-/// A run that was asked to end says 3; any may say that it can't tell; none may accuse the sound owner.
-fn wrong_end(status: Option<ExitStatus>, asked: bool, subject: &Subject) -> Option<String> {
+/// A run that was asked to end says 3, and any other may.
+fn ended(status: Option<ExitStatus>, asked: bool, subject: &Subject, outcome: &mut Outcome) {
     let Some(status) = status else {
-        return Some("the run did not end".to_owned());
+        outcome.left.push("the run did not end".to_owned());
+        return;
     };
     match status.code() {
-        Some(3) => None,
-        Some(0) if !asked || is_whole_and_proven(subject) => None,
-        _ => Some(format!("it ended with {status}, not with 3")),
+        Some(3) => {}
+        Some(0) if !asked || is_whole_and_proven(subject) => {}
+        Some(1) => outcome.accused.push("the run itself said violated".to_owned()),
+        _ => outcome.left.push(format!("it ended with {status}, not with 3")),
     }
 }
 
@@ -215,7 +228,7 @@ fn says_proven(bundle: &Path) -> bool {
     document.is_some_and(|document| document["verdict"] == "proven")
 }
 
-/// A partial bundle is readable, is never proven, and does not accuse the sound owner.
+/// A partial bundle is readable and never proven.
 fn judge(subject: &Subject, bundles: &[std::path::PathBuf], outcome: &mut Outcome) {
     for bundle in bundles {
         let text = bundle.display().to_string();
@@ -227,9 +240,7 @@ fn judge(subject: &Subject, bundles: &[std::path::PathBuf], outcome: &mut Outcom
             Some(3) => {}
             Some(0) if says_proven(bundle) => {}
             Some(0) => outcome.left.push("its partial bundle is judged proven".to_owned()),
-            Some(1) => outcome
-                .left
-                .push("its partial bundle accuses the sound owner".to_owned()),
+            Some(1) => outcome.accused.push(format!("{text} is judged violated")),
             other => outcome
                 .left
                 .push(format!("its bundle can't be judged (status {other:?})")),
