@@ -29,6 +29,12 @@ fn stories() -> Vec<Story> {
     claims
         .said(2990.0, "a1", OwnerEvent::Lost)
         .said(2995.0, "a1", OwnerEvent::Renewed);
+    // What is judged lies inside the cycle: outside nothing is asked of the observer.
+    claims.each(|event| {
+        if matches!(event.what, What::CycleEnded) {
+            event.at = story::about(2999.0);
+        }
+    });
     let mut loss = pauses::after_loss();
     loss.renewed(2010.0);
     pauses::lab_frees(&mut loss);

@@ -1,7 +1,7 @@
 //! A failed renewal did not end the belief: a definite refusal, or any failure once validity had passed.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{Act, Owner, Saying};
+use crate::timeline::{Act, Grant, Owner, Saying};
 use crate::words::ms;
 use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::finding::{Finding, Subject};
@@ -16,9 +16,9 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     for run in &facts.late {
         let owner = &timeline.owners[run.owner];
         let due = run.due(timeline);
-        let begin = timeline.grants[run.grant].begin;
+        let grant = &timeline.grants[run.grant];
         let last = run.last(timeline).at.latest;
-        let Some((failure, act)) = failures(owner, begin, due)
+        let Some((failure, act)) = failures(owner, grant, due)
             .take_while(|failure| failure.at.earliest <= last)
             .find_map(|failure| {
                 Some((
@@ -52,9 +52,21 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
 }
 
 /// Failures of this grant's renewal that had to end the belief.
-fn failures<'t, 'h>(owner: &'t Owner<'h>, begin: Moment, due: Moment) -> impl Iterator<Item = &'t Saying<'h>> {
+fn failures<'t, 'h>(
+    owner: &'t Owner<'h>,
+    grant: &Grant<'h>,
+    due: Moment,
+) -> impl Iterator<Item = &'t Saying<'h>> + use<'t, 'h> {
+    // A refusal right before the acquire was about the grant before.
+    let begin = grant.begin;
+    let acquired = grant.acquired.map(|event| event.seq);
     owner.said_since(begin.earliest).iter().filter(move |saying| {
-        saying.is_definite_refusal() || (saying.is(OwnerEvent::RenewFailed) && due.latest < saying.at.earliest)
+        let about_it = match acquired {
+            Some(acquired) => acquired < saying.event.seq,
+            None => begin.latest < saying.at.earliest,
+        };
+        let failed_late = saying.is(OwnerEvent::RenewFailed) && due.latest < saying.at.earliest;
+        about_it && (saying.is_definite_refusal() || failed_late)
     })
 }
 

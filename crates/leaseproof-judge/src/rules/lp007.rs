@@ -4,9 +4,13 @@
 use super::{Facts, evidence};
 use crate::words::ms;
 use leaseproof_model::finding::{Finding, Subject};
-use leaseproof_model::rule::{Class, LP007};
+use leaseproof_model::rule::LP007;
 use leaseproof_model::truth::Truth;
 use std::collections::BTreeSet;
+
+/// The breaches that a lost lease leads to. A missing TTL, a token used twice or a grant that never was
+/// are there without a pause.
+const OF_A_LOSS: &[&str] = &["LP001", "LP002", "LP004", "LP006", "LP009", "LP010", "LP011"];
 
 pub(super) fn explain(facts: &Facts<'_, '_>, found: &[Finding], lost: &[u32]) -> Vec<Finding> {
     let timeline = facts.timeline;
@@ -15,7 +19,7 @@ pub(super) fn explain(facts: &Facts<'_, '_>, found: &[Finding], lost: &[u32]) ->
     explained.extend(
         found
             .iter()
-            .filter(|it| it.class == Class::Breach && it.rule != "LP019")
+            .filter(|it| OF_A_LOSS.contains(&it.rule.as_str()))
             .map(|it| it.cycle),
     );
     let mut causes = Vec::new();

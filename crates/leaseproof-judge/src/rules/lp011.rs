@@ -3,11 +3,13 @@
 
 use super::{Facts, evidence, of};
 use crate::timeline::{By, EndKind, Owner, Timeline};
-use leaseproof_model::event::EventId;
+use leaseproof_model::event::{Deed, EventId, Outcome};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
+use leaseproof_model::name::HolderId;
 use leaseproof_model::rule::LP011;
 use leaseproof_model::truth::Truth;
+use std::collections::HashSet;
 
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
@@ -65,6 +67,54 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             }
             None => {}
         }
+    }
+    found.extend(unseen(timeline));
+    found
+}
+
+/// The lab's own lease, gone before any reading showed it: its acquire was applied, it released nothing,
+/// and the next reading, well within the TTL, shows the key without it.
+fn unseen(timeline: &Timeline<'_>) -> Vec<Finding> {
+    let shown: HashSet<&HolderId> = timeline
+        .grants
+        .iter()
+        .filter(|grant| grant.by == By::Lab)
+        .map(|grant| grant.holder)
+        .collect();
+    let mut found = Vec::new();
+    for (place, it) in timeline.deeds.iter().enumerate() {
+        let took = matches!(it.deed.deed, Deed::Acquired | Deed::Stole) && it.deed.outcome == Outcome::Applied;
+        let Some(holder) = it.deed.holder.as_ref().filter(|holder| took && !shown.contains(holder)) else {
+            continue;
+        };
+        let next = timeline
+            .readings
+            .partition_point(|(event, _)| event.at.earliest <= it.event.at.latest);
+        let Some((reading, _)) = timeline.readings.get(next) else {
+            continue;
+        };
+        let seen = Moment {
+            earliest: it.event.at.earliest,
+            latest: reading.at.latest,
+        };
+        let freed = timeline.deeds[place + 1..]
+            .iter()
+            .take_while(|later| later.event.at.earliest <= seen.latest)
+            .any(|later| later.deed.outcome != Outcome::NotApplied);
+        if freed || seen.latest >= it.event.at.earliest.plus(timeline.ask.budget.ttl) {
+            continue;
+        }
+        let says = format!(
+            "the lease that the lab had just taken as {holder} was gone before its expiry, and the lab did not free it"
+        );
+        let ids = evidence([it.event.id, reading.id]);
+        let able = able(timeline, seen);
+        let certainty = if able.is_some() { Truth::Yes } else { Truth::CannotTell };
+        let finding = Finding::new(&LP011, Subject::Owner, certainty, it.event.cycle, says, ids);
+        found.push(match able {
+            Some(owner) => of(owner, finding),
+            None => finding,
+        });
     }
     found
 }

@@ -30,10 +30,6 @@ use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::{Ask, ScenarioId};
 use owner::{Ended, WallCount};
 use std::collections::HashMap;
-use std::time::Duration;
-
-/// How long before an owner's last word the observer may have looked for the last time.
-const LAST_LOOKS: Duration = Duration::from_millis(50);
 
 /// A use of the store by the lab.
 #[derive(Copy, Clone, Debug)]
@@ -61,8 +57,7 @@ pub(crate) struct Timeline<'h> {
     pub(crate) coverage: Vec<&'h Coverage>,
     /// The scenario ended before its cycles did, and why.
     pub(crate) abandoned: Option<(&'h Event, &'h str)>,
-    /// The last moment at which an owner wrote or said something.
-    pub(crate) last_told: BootNanos,
+
     /// The last moment on record.
     pub(crate) end: BootNanos,
 }
@@ -85,7 +80,7 @@ impl<'h> Timeline<'h> {
             store: StoreCoverage::default(),
             coverage: Vec::new(),
             abandoned: None,
-            last_told: BootNanos(0),
+
             end: BootNanos(0),
         };
         timeline.sort_events();
@@ -132,9 +127,7 @@ impl<'h> Timeline<'h> {
                 What::WitnessRestarted { .. } => self.witness_restarts.push(event),
                 _ => {}
             }
-            if matches!(event.what, What::Write(_) | What::Said(_)) {
-                self.last_told = self.last_told.max(event.at.earliest);
-            }
+
             if let Some(owner) = owner {
                 self.owners[owner].take(event);
             }
@@ -293,14 +286,7 @@ impl<'h> Timeline<'h> {
     /// Whether a cycle was watched from begin to end: the store without a gap, and nothing dropped of
     /// what any source saw by then. The rig's self-check needs no store.
     pub(crate) fn watched(&self, cycle: &Cycle<'_>) -> bool {
-        let over = cycle.end().map_or(self.end, |at| at.earliest);
-        // What the owners do after the last cycle counts, too, up to the observer's last looks.
-        let is_last = self.cycles.last().is_some_and(|last| last.number == cycle.number);
-        let until = if is_last {
-            over.max(self.last_told.minus(LAST_LOOKS))
-        } else {
-            over
-        };
+        let until = cycle.end().map_or(self.end, |at| at.earliest);
         let dropped = self.coverage.iter().any(|it| it.dropped > 0 && it.from <= until);
         let store = self.ask.scenario == ScenarioId::StaleToken || self.store.covers(cycle.began.at.latest, until);
         store && !dropped
