@@ -2,13 +2,15 @@
 //! nothing behind.
 
 use crate::bundle::{Folder, Log};
-use crate::plan::Plan;
+use crate::plan::{OwnerPlan, Plan, margin_refusal};
 use crate::run::RunSettings;
 use leaseproof_fault::journal;
 use leaseproof_fault::warden::{Healed, Warden};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::store::StoreFacts;
 use leaseproof_store::{StoreError, StoreUrl};
+use rustix::fs::Access;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,7 +56,22 @@ impl Ready {
 /// # Errors
 /// One sentence: what is wrong, and what to do.
 pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
+    let mut traces = Traces::default();
+    let prepared = prepare_with(settings, seed, &mut traces);
+    if prepared.is_err() {
+        traces.remove();
+    }
+    prepared
+}
+
+fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Result<Ready, String> {
     let plan = &settings.plan;
+    if settings.out.exists() && !settings.out.is_dir() {
+        return Err(format!(
+            "the output folder {} can't be used: it is a file\n  name another with --out DIR",
+            settings.out.display()
+        ));
+    }
     // Before anything else: an owner that a killed run left stopped must not be our neighbour.
     for it in heal(&settings.out)? {
         match it {
@@ -68,15 +85,18 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
             "the store {url} is not on loopback: faults and sampling would reach a remote store; if it is a test store, add --allow-remote"
         ));
     }
-    find_program(&plan.owner.command)?;
-    let facts = store_facts(plan, &url)?;
-    let budget = budget_in_force(plan, &facts)?;
+    find_program(&plan.owner)?;
     let run = run_id(seed);
+    let facts = store_facts(plan, &url, &run, traces)?;
+    let budget = budget_in_force(plan, &facts)?;
+    traces.will_make(&warden_dir(&settings.out));
+    traces.will_make(&settings.out.join(&run));
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
     let file = folder.file("events.jsonl").map_err(|error| error.to_string())?;
     // Before the first process: a run that is killed while its warden starts leaves a record, too.
     let log = Log::start(file, &run, seed, &plan.scenarios);
     let warden = Warden::start(&warden_dir(&settings.out)).map_err(|error| {
+        folder.discard();
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
     })?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -112,46 +132,70 @@ fn warden_dir(out: &Path) -> PathBuf {
 }
 
 /// A command whose first word is `leaseproof` is the running binary itself.
-fn find_program(command: &[String]) -> Result<(), String> {
-    let Some(word) = command.first().filter(|word| *word != "leaseproof") else {
+fn find_program(owner: &OwnerPlan) -> Result<(), String> {
+    let Some(word) = owner.command.first().filter(|word| *word != "leaseproof") else {
         return Ok(());
     };
-    let found = if word.contains('/') {
-        Path::new(word).is_file()
+    let candidates: Vec<PathBuf> = if word.contains('/') {
+        vec![PathBuf::from(word)]
     } else {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|dir| dir.join(word).is_file())
+        let path = owner.env.get("PATH").map(OsString::from);
+        let path = path.or_else(|| std::env::var_os("PATH")).unwrap_or_default();
+        std::env::split_paths(&path).map(|dir| dir.join(word)).collect()
     };
-    if found {
+    let executable = |path: &&PathBuf| rustix::fs::access(*path, Access::EXEC_OK).is_ok();
+    let there: Vec<&PathBuf> = candidates.iter().filter(|path| path.is_file()).collect();
+    if there.iter().any(executable) {
         return Ok(());
     }
-    Err(format!(
-        "the owner `{word}` is not there: name a program in PATH, or a path such as ./{}",
-        word.trim_start_matches("./")
-    ))
+    Err(match there.first() {
+        Some(path) => format!(
+            "the owner {} is not executable: `chmod +x` it, or name its interpreter first, such as `python3 {word}`",
+            path.display()
+        ),
+        None if Path::new(word).is_dir() => format!("the owner `{word}` is a folder: name the program in it"),
+        None if word.contains('/') => {
+            let here = std::env::current_dir().unwrap_or_default();
+            format!(
+                "the owner `{word}` is not there: a path is seen from the current folder, {}",
+                here.display()
+            )
+        }
+        None => format!("the owner `{word}` is not in PATH: name a program that is, or a path such as ./{word}"),
+    })
 }
 
-fn store_facts(plan: &Plan, url: &StoreUrl) -> Result<StoreFacts, String> {
+fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> Result<StoreFacts, String> {
     let hint = |error: StoreError| match error {
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
-        StoreError::Refused { .. } => {
-            format!("{error}\n  put user and password into the URL: redis://user:password@host:port/db")
-        }
         other => other.to_string(),
     };
-    if let Some(path) = url.path()
-        && let Some(dir) = path.parent().filter(|dir| !dir.as_os_str().is_empty())
-    {
-        std::fs::create_dir_all(dir).map_err(|error| format!("the folder {} can't be made: {error}", dir.display()))?;
-    } else if url.path().is_none() {
+    if let Some(path) = url.path() {
+        let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
+        let dir = dir.unwrap_or(Path::new("."));
+        let fail = |why: std::io::Error| {
+            format!(
+                "the folder {} of the store can't be used: {why}\n  name another with --store sqlite:PATH",
+                dir.display()
+            )
+        };
+        traces.will_make(dir);
+        std::fs::create_dir_all(dir).map_err(fail)?;
+        // Tried by writing: each scenario makes a file of its own there.
+        let probe = dir.join(format!(".{run}.room"));
+        let tried = std::fs::write(&probe, [0; 4096]);
+        let _ = std::fs::remove_file(&probe);
+        tried.map_err(fail)?;
+    } else {
         let mut admin = leaseproof_store::open_administrator(url, STORE_PATIENCE).map_err(hint)?;
         admin.prepare().map_err(hint)?;
         if !plan.store.allow_shared {
             let foreign = admin.foreign_keys(&plan.store.prefix).map_err(hint)?;
             if foreign > 0 {
                 return Err(format!(
-                    "the store {url} holds {foreign} keys outside the canary prefix `{}`: it seems to serve somebody; \
+                    "the store {url} holds {foreign} {} outside the canary prefix `{}`: it seems to serve somebody; \
                      use an empty one (another database number will do), or add --allow-shared-store",
+                    if foreign == 1 { "key" } else { "keys" },
                     plan.store.prefix
                 ));
             }
@@ -166,11 +210,6 @@ fn budget_in_force(plan: &Plan, facts: &StoreFacts) -> Result<Budget, String> {
         ..plan.budget
     };
     if let Some(floor) = facts.ttl_floor.filter(|&floor| floor > budget.ttl) {
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a ratio of two TTLs, rounded up"
-        )]
         let factor = floor.as_secs_f64() / budget.ttl.as_secs_f64();
         budget.ttl = floor;
         budget.heartbeat = budget.heartbeat.mul_f64(factor);
@@ -180,28 +219,36 @@ fn budget_in_force(plan: &Plan, facts: &StoreFacts) -> Result<Budget, String> {
             facts.kind
         );
     }
-    if budget.holds() {
-        return Ok(budget);
+    match margin_refusal(&budget) {
+        None => Ok(budget),
+        Some(says) => Err(says),
     }
-    let advice = match budget.heartbeat_that_holds() {
-        Some(heartbeat) => format!("the smallest change that passes: heartbeat = \"{}ms\"", heartbeat.as_millis()),
-        None => "no heartbeat would be short enough: the worst pause itself must get shorter (a longer TTL would widen the window in which two owners can act)".to_owned(),
-    };
-    Err(format!(
-        "LP019 budget-invalid: the margin is {:?} (ttl {:?} - heartbeat {:?} - renew_timeout {:?} - max_clock_drift {:?} - early_slack {:?}), \
-         and it must be greater than the worst pause of {:?}\n  {advice}",
-        budget.margin(),
-        budget.ttl,
-        budget.heartbeat,
-        budget.renew_timeout,
-        budget.max_clock_drift,
-        budget.early_slack,
-        budget.worst_pause
-    ))
 }
 
 /// Sorts by time, and is unique: the process is part of it.
 fn run_id(seed: u64) -> String {
     let now = jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S");
     format!("{now}-{}-{seed}", std::process::id())
+}
+
+/// What a run that is refused must not leave behind: the folders that weren't there before.
+#[derive(Default)]
+struct Traces(Vec<PathBuf>);
+
+impl Traces {
+    /// Notes which folders on the way to `dir` aren't there yet.
+    fn will_make(&mut self, dir: &Path) {
+        let missing = dir
+            .ancestors()
+            .take_while(|path| !path.as_os_str().is_empty() && !path.exists());
+        self.0.extend(missing.map(Path::to_owned));
+    }
+
+    /// Removes them where they are empty, the deepest first: what somebody else put there stays.
+    fn remove(mut self) {
+        self.0.sort_by_key(|path| std::cmp::Reverse(path.components().count()));
+        for path in &self.0 {
+            let _ = std::fs::remove_dir(path);
+        }
+    }
 }

@@ -301,7 +301,7 @@ fn sum_up(sum: &Sum<'_>) -> RunVerdict {
         .scenarios
         .iter()
         .any(|scenario| scenario.id != ScenarioId::StaleToken);
-    let only_self_check = !about_the_owner && sum.scenarios.len() > 0;
+    let only_self_check = !about_the_owner && !sum.scenarios.is_empty();
     let missed = sum.not_offered.iter().any(|it| sum.require.contains(&it.id));
     if sum.incomplete.is_some() || missed || (!about_the_owner && !only_self_check) {
         verdict = verdict.max(Verdict::CannotTell);

@@ -39,11 +39,15 @@ pub enum Verb {
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.
+    #[command(
+        after_help = "Examples:\n  leaseproof explain\n  leaseproof explain LP004\n  leaseproof explain silent-retention"
+    )]
     Explain {
         /// A code or a name: LP004, silent-retention.
         code: Option<String>,
     },
     /// Heals what a killed run may have left, from its journal.
+    #[command(after_help = "Examples:\n  leaseproof undo\n  leaseproof undo --out /tmp/runs")]
     Undo {
         /// The folder that runs are kept in.
         #[arg(long, value_name = "DIR", default_value = ".leaseproof/runs")]
@@ -58,6 +62,7 @@ pub enum Verb {
         shell: clap_complete::Shell,
     },
     /// Writes man pages into a folder.
+    #[command(after_help = "Example:\n  leaseproof man ~/.local/share/man/man1")]
     Man {
         /// The folder.
         dir: PathBuf,

@@ -62,7 +62,7 @@ pub struct VerifyArgs {
     /// How to pause: sigstop, cgroup, or auto (both in turn where both are offered).
     #[arg(long, value_name = "METHOD", help_heading = "Run")]
     pub freeze: Option<String>,
-    /// A scenario that must be offered: exit 3 if it is not (can be given again).
+    /// A scenario that is run and must be offered: exit 3 if it is not (can be given again).
     #[arg(long, value_name = "ID", help_heading = "Run")]
     pub require: Vec<String>,
     /// A write without a fencing token is a breach.

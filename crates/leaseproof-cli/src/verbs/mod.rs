@@ -7,7 +7,11 @@ mod undo;
 mod verify;
 
 use crate::args::{Args, Verb};
+use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
+
+/// A run that can't tell: never a pass.
+pub const CANNOT_TELL: u8 = 3;
 
 /// The call or the plan is wrong.
 pub const WRONG_CALL: u8 = 2;
@@ -36,6 +40,16 @@ pub fn wrong(says: &str) -> ExitCode {
 
 /// Prints to stdout; a reader that went away (`| head`) is no error.
 pub fn print(text: &str) {
-    use std::io::Write as _;
-    let _ = anstream::stdout().write_all(text.as_bytes());
+    if let Err(says) = print_all(text) {
+        eprintln!("error: {says}");
+    }
+}
+
+/// Prints to stdout, and says when what was printed is lost (a full disk).
+pub fn print_all(text: &str) -> Result<(), String> {
+    let mut out = anstream::stdout();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(format!("stdout can't be written: {error}")),
+        _ => Ok(()),
+    }
 }

@@ -1,6 +1,6 @@
 //! `leaseproof verify`: arguments → plan → run → faces.
 
-use super::{print, wrong};
+use super::{CANNOT_TELL, print, print_all, wrong};
 use crate::args::VerifyArgs;
 use crate::faces::Live;
 use crate::faces::signals;
@@ -29,10 +29,12 @@ pub fn run(args: &VerifyArgs) -> ExitCode {
         Ok(plan) => plan,
         Err(says) => return wrong(&says),
     };
+    // Found before anything starts, but left behind only by a run.
+    let junit_is_new = args.junit.as_deref().is_some_and(|path| !path.exists());
     if let Some(path) = &args.junit
-        && let Err(error) = std::fs::File::create(path)
+        && let Err(error) = std::fs::OpenOptions::new().create(true).append(true).open(path)
     {
-        return wrong(&format!("the JUnit file {} can't be written: {error}", path.display()));
+        return wrong(&junit_error(path, &error));
     }
     let exe = match std::env::current_exe() {
         Ok(exe) => exe,
@@ -57,8 +59,20 @@ pub fn run(args: &VerifyArgs) -> ExitCode {
     stop.suspend_if_asked();
     match ran {
         Ok(report) => show(args, &report),
-        Err(RunError::Refused(says)) => wrong(&says),
+        Err(RunError::Refused(says)) => {
+            if let Some(path) = args.junit.as_deref().filter(|_| junit_is_new) {
+                let _ = std::fs::remove_file(path);
+            }
+            wrong(&says)
+        }
     }
+}
+
+fn junit_error(path: &Path, error: &std::io::Error) -> String {
+    format!(
+        "the JUnit file {} can't be written: {error}\n  name another with --junit PATH",
+        path.display()
+    )
 }
 
 fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
@@ -145,6 +159,10 @@ fn init(path: &Path) -> ExitCode {
             ));
             ExitCode::SUCCESS
         }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => wrong(&format!(
+            "{0} is there already, and was left as it is\n  name another: leaseproof verify --init other.toml",
+            path.display()
+        )),
         Err(error) => wrong(&format!("{} can't be written: {error}", path.display())),
     }
 }
@@ -165,18 +183,26 @@ fn judge_again(args: &VerifyArgs, dir: &Path) -> ExitCode {
 }
 
 fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
-    if let Some(path) = &args.junit
-        && let Err(error) = std::fs::write(path, leaseproof_report::junit::render(&report.verdict))
-    {
-        return wrong(&format!("the JUnit file {} can't be written: {error}", path.display()));
-    }
-    if args.json {
-        print(&leaseproof_report::json::render(&report.verdict));
-        print("\n");
+    let text = if args.json {
+        leaseproof_report::json::render(&report.verdict) + "\n"
     } else {
-        print(&text_of(report));
+        text_of(report)
+    };
+    let printed = print_all(&text);
+    let kept = match &args.junit {
+        Some(path) => std::fs::write(path, leaseproof_report::junit::render(&report.verdict))
+            .map_err(|error| junit_error(path, &error)),
+        None => Ok(()),
+    };
+    let mut status = exit_status(&report.verdict);
+    for says in [printed, kept].into_iter().filter_map(Result::err) {
+        eprintln!("error: {says}");
+        // What nobody can read is no pass.
+        if status == 0 {
+            status = CANNOT_TELL;
+        }
     }
-    ExitCode::from(exit_status(&report.verdict))
+    ExitCode::from(status)
 }
 
 fn text_of(report: &RunReport) -> String {
@@ -186,7 +212,7 @@ fn text_of(report: &RunReport) -> String {
         ascii: false,
     };
     let places = Places {
-        report: Some(report.folder.join("report.html")),
+        report: Some(report.folder.join("report.html")).filter(|path| path.exists()),
         bundle: Some(report.folder.clone()),
     };
     let histories: Vec<_> = report.histories.iter().collect();

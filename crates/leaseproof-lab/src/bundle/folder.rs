@@ -32,7 +32,7 @@ impl Folder {
     pub fn create(out: &Path, run: &str) -> Result<Self, BundleError> {
         let path = out.join(run);
         let fail = |error: std::io::Error| BundleError {
-            path: path.display().to_string(),
+            path: out.display().to_string(),
             why: error.to_string(),
         };
         DirBuilder::new()
@@ -40,19 +40,29 @@ impl Folder {
             .mode(0o700)
             .create(&path)
             .map_err(fail)?;
-        let folder = Self { path: path.clone() };
-        for name in ["events.jsonl", "verdict.json", "junit.xml", "report.html"] {
-            folder.file(name).map_err(fail)?;
+        let folder = Self { path };
+        if let Err(error) = folder.try_out() {
+            // A run that is refused leaves nothing behind.
+            folder.discard();
+            return Err(fail(error));
         }
-        // Tried by writing: quotas and full disks show only then.
-        let probe = path.join(".room");
-        let tried = folder.file(".room").and_then(|mut file| {
-            file.write_all(&vec![0; ROOM])?;
-            file.sync_all()
-        });
-        let _ = std::fs::remove_file(probe);
-        tried.map_err(fail)?;
         Ok(folder)
+    }
+
+    /// Creates the files, and tries by writing whether there is room: quotas and full disks show only then.
+    fn try_out(&self) -> std::io::Result<()> {
+        for name in ["events.jsonl", "verdict.json", "junit.xml", "report.html"] {
+            self.file(name)?;
+        }
+        let mut file = self.file(".room")?;
+        let tried = file.write_all(&vec![0; ROOM]).and_then(|()| file.sync_all());
+        let _ = std::fs::remove_file(self.path.join(".room"));
+        tried
+    }
+
+    /// Removes the folder of a run that did not start.
+    pub fn discard(&self) {
+        let _ = std::fs::remove_dir_all(&self.path);
     }
 
     /// Where it is.

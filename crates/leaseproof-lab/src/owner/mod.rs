@@ -3,6 +3,7 @@
 mod command;
 mod lines;
 mod output;
+mod secrets;
 mod slot;
 
 pub use command::Placeholders;

@@ -4,6 +4,7 @@
 //! stamps late, and must not make the owner late with it.
 
 use super::lines::{LinePatterns, parse_line};
+use super::secrets::Secrets;
 use crate::bundle::Recorder;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Coverage, Source, What};
@@ -20,6 +21,8 @@ use std::thread::JoinHandle;
 
 /// What is kept of one owner's output; more is read on and dropped, or the pipe itself would pause it.
 const KEPT_BYTES: u64 = 16 << 20;
+/// So many event lines of one owner are kept: a flood of them costs memory like a flood of bytes.
+const KEPT_EVENTS: u64 = 50_000;
 /// How long a look at an empty pipe lasts.
 const LOOK: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 0,
@@ -40,8 +43,8 @@ pub struct Output {
     pub patterns: LinePatterns,
     /// The raw output is kept here.
     pub keep: Option<File>,
-    /// Texts that must not be written (passwords).
-    pub secrets: Vec<String>,
+    /// What must not be written (passwords).
+    pub secrets: Secrets,
     /// Whether lines are events (stdout) or only kept (stderr).
     pub events: bool,
 }
@@ -65,10 +68,11 @@ impl Output {
                     seen: 0,
                     dropped: 0,
                     chatter: 0,
+                    said: 0,
                     from: boot_now(),
                     clean: None,
                 };
-                reading.to_the_end(&pipe);
+                reading.read_on(&pipe);
             })
     }
 }
@@ -79,13 +83,14 @@ struct Reading {
     seen: u64,
     dropped: u64,
     chatter: u64,
+    said: u64,
     from: BootNanos,
     /// When output began to be dropped.
     clean: Option<BootNanos>,
 }
 
 impl Reading {
-    fn to_the_end(&mut self, pipe: &OwnedFd) {
+    fn read_on(&mut self, pipe: &OwnedFd) {
         let mut buffer = vec![0u8; 16 << 10];
         let mut empty_at = self.from;
         loop {
@@ -115,15 +120,14 @@ impl Reading {
 
     fn take(&mut self, mut bytes: &[u8], at: Moment) {
         self.seen += bytes.len() as u64;
-        if self.seen > KEPT_BYTES {
+        if self.seen > KEPT_BYTES || self.said >= KEPT_EVENTS {
             self.clean.get_or_insert(at.earliest);
             self.dropped += bytes.len() as u64;
             self.line.clear();
             return;
         }
-        if let Some(keep) = &mut self.output.keep {
-            // Best effort, and said so: the raw output is for people, the events are the evidence.
-            let _ = keep.write_all(bytes);
+        if self.output.secrets.is_empty() {
+            self.keep(bytes);
         }
         while let Some(end) = bytes.iter().position(|&byte| byte == b'\n') {
             self.append(&bytes[..end]);
@@ -133,6 +137,13 @@ impl Reading {
         self.append(bytes);
     }
 
+    /// Best effort, and said so: the raw output is for people, the events are the evidence.
+    fn keep(&mut self, bytes: &[u8]) {
+        if let Some(keep) = &mut self.output.keep {
+            let _ = keep.write_all(bytes);
+        }
+    }
+
     fn append(&mut self, bytes: &[u8]) {
         let room = LINE_BYTES.saturating_sub(self.line.len());
         self.line.extend_from_slice(&bytes[..bytes.len().min(room)]);
@@ -140,6 +151,12 @@ impl Reading {
 
     fn whole_line(&mut self, at: Moment) {
         let text = String::from_utf8_lossy(&self.line).into_owned();
+        if !self.output.secrets.is_empty() {
+            // Only a whole line can be redacted: a secret may come in two reads.
+            let mut line = self.output.secrets.out_of_bytes(&self.line);
+            line.push(b'\n');
+            self.keep(&line);
+        }
         self.line.clear();
         let said = self
             .output
@@ -149,6 +166,8 @@ impl Reading {
         let owner = self.output.owner.clone();
         match said {
             Some(said) => {
+                self.said += 1;
+                let said = self.output.secrets.out_of_said(said);
                 let raw = Some(self.redacted(&text));
                 self.output
                     .recorder
@@ -159,13 +178,7 @@ impl Reading {
     }
 
     fn redacted(&self, text: &str) -> String {
-        let mut text = self
-            .output
-            .secrets
-            .iter()
-            .fold(text.trim_end().to_owned(), |text, secret| {
-                text.replace(secret.as_str(), "***")
-            });
+        let mut text = self.output.secrets.out_of(text.trim_end());
         let mut cut = RAW_BYTES.min(text.len());
         while !text.is_char_boundary(cut) {
             cut -= 1;

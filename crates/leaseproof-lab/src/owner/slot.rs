@@ -2,6 +2,7 @@
 
 use super::lines::LinePatterns;
 use super::output::Output;
+use super::secrets::Secrets;
 use crate::bundle::Recorder;
 use crate::plan::OwnerPlan;
 use leaseproof_fault::launch::{Launch, Launched, launch};
@@ -74,6 +75,7 @@ pub struct OwnerSeat {
     name: OwnerName,
     count: u32,
     stillborn: u32,
+    last_end: String,
     seated: Option<Seated>,
     relay: Option<Relay>,
 }
@@ -88,6 +90,7 @@ impl OwnerSeat {
             name,
             count: 0,
             stillborn: 0,
+            last_end: String::new(),
             seated: None,
             relay: None,
         }
@@ -160,6 +163,7 @@ impl OwnerSeat {
         };
         seating.recorder.record(Source::Process, Some(&self.name), at, what);
         let mut readers = Vec::new();
+        let secrets = Secrets::new(seating.secrets);
         let pipes: [(Option<OwnedFd>, bool); 2] = [
             (launched.take_stdout().map(Into::into), true),
             (launched.take_stderr().map(Into::into), false),
@@ -178,7 +182,7 @@ impl OwnerSeat {
                     .output
                     .as_deref()
                     .and_then(|path| keep(path, if events { "out" } else { "err" })),
-                secrets: seating.secrets.clone(),
+                secrets: secrets.clone(),
                 events,
             };
             readers.push(
@@ -213,6 +217,11 @@ impl OwnerSeat {
         let at = Moment::between(asked.min(seated.started), boot_now());
         let short = at.latest.since(seated.started) < STILLBORN && !seated.by_lab;
         self.stillborn = if short { self.stillborn + 1 } else { 0 };
+        self.last_end = match (end.status, end.signal) {
+            (Some(status), _) => format!("exit status {status}"),
+            (None, Some(signal)) => format!("signal {signal}"),
+            (None, None) => "status unknown".to_owned(),
+        };
         let what = What::Ended {
             status: end.status,
             signal: end.signal,
@@ -248,11 +257,14 @@ impl OwnerSeat {
         };
         Err(if self.stillborn >= STILLBORN_IN_A_ROW {
             format!(
-                "the owner ends right after its start, {} times in a row; {words}",
-                self.stillborn
+                "the owner ends right after its start, {} times in a row ({}); {words}",
+                self.stillborn, self.last_end
             )
         } else {
-            format!("the owner ended {} times by itself; {words}", self.count)
+            format!(
+                "the owner ended {} times by itself ({}); {words}",
+                self.count, self.last_end
+            )
         })
     }
 

@@ -57,7 +57,7 @@ impl Place<'_> {
         let is_duration = ["ttl", "heartbeat", "worst_pause", "max_clock_drift", "renew_timeout"].contains(&key);
         (is_duration && message.starts_with("invalid type")).then(|| {
             let number = quoted.next().unwrap_or("3");
-            format!("a duration is a text with a unit: write \"{number}ms\" or \"{number}s\"")
+            format!("a duration is a text with a unit: write \"{number}ms\"")
         })
     }
 }
