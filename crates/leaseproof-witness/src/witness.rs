@@ -16,6 +16,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Child, Command as Program, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -313,6 +314,8 @@ fn launch(
                 .arg("__witness")
                 .stdin(Stdio::from(OwnedFd::from(listener)))
                 .stdout(Stdio::from(OwnedFd::from(theirs)))
+                // A terminal's Ctrl-Z is for the lab: a witness that stood would keep it waiting.
+                .process_group(0)
                 .spawn()
                 .map_err(io_error("start the witness's process"))?;
             Server::Process(child)
