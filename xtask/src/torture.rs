@@ -133,7 +133,7 @@ fn cases(args: &TortureArgs, stores: &[(&'static str, Option<String>)]) -> Vec<C
         }
         let mut some = |count: u32, make: &dyn Fn(Duration) -> Blow| {
             for _ in 0..count {
-                let at = Duration::from_millis(1000 + draw.below(RUN_MS - 4000));
+                let at = Duration::from_millis(draw.below(RUN_MS - 4000));
                 blows.push((make(at), store));
             }
         };
@@ -219,7 +219,16 @@ fn told(case: &Case, outcome: &Result<Outcome, String>) -> String {
         .at()
         .map(|at| format!(" at {} ms", at.as_millis()))
         .unwrap_or_default();
-    format!("#{} {}{at} on {}: {came}", case.number, case.blow, store_of(case))
+    let after = outcome
+        .as_ref()
+        .map_or(Duration::ZERO, |outcome| outcome.clean_after)
+        .as_secs_f64();
+    format!(
+        "#{} {}{at} on {}: {came}, {after:.1} s",
+        case.number,
+        case.blow,
+        store_of(case)
+    )
 }
 
 /// Instants from one printed seed (splitmix64).

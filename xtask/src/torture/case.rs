@@ -57,7 +57,8 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
     let mut subject = Subject::start(program, dir, case.number, &case.manner)?;
     let mut outcome = Outcome::default();
     if let Some(at) = case.blow.at() {
-        outcome.fell = subject.reaches(at) && !is_whole(&subject);
+        let early = matches!(case.blow, Blow::Kill(_)) || is_up(&subject);
+        outcome.fell = early && subject.reaches(at) && !is_whole(&subject);
         outcome.in_force = outcome.fell && !remains::in_force(&subject).is_empty();
     }
     let mut struck = Instant::now();
@@ -124,6 +125,17 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
     Ok(outcome)
 }
 
+/// Waits until its warden is up: before, there is nothing to undo, and signals have their usual meaning.
+fn is_up(subject: &Subject) -> bool {
+    let patience = Instant::now() + STARTING;
+    while subject.warden().is_none() {
+        if Instant::now() >= patience || !subject.reaches(subject.began.elapsed() + Duration::from_millis(5)) {
+            return false;
+        }
+    }
+    true
+}
+
 /// Waits until nothing is left; what still is at the end of patience.
 fn settle(subject: &Subject) -> Vec<String> {
     let patience = Instant::now() + MAKING_GOOD;
@@ -182,15 +194,12 @@ fn hung(subject: &mut Subject, outcome: &mut Outcome) {
 }
 
 fn kill_warden(subject: &Subject, outcome: &mut Outcome) {
-    let patience = Instant::now() + STARTING;
-    while outcome.fell {
-        if let Some(held) = subject.warden().and_then(|warden| PidFd::open(warden).ok()) {
+    match subject.warden().and_then(|warden| PidFd::open(warden).ok()) {
+        Some(held) => {
             let _ = held.signal(Signal::KILL);
-            return;
         }
-        if Instant::now() >= patience || !subject.reaches(subject.began.elapsed() + LOOK) {
-            outcome.fell = false;
-        }
+        // It has left with the run.
+        None => outcome.fell = false,
     }
 }
 
