@@ -76,7 +76,7 @@ fn of_cycle(scene: &Scene<'_, '_, '_>, all: &mut BTreeMap<String, f64>) {
 fn charged(act: &Act<'_>) -> Option<usize> {
     match act.standing {
         Standing::Late(grant) | Standing::MayBeLate(grant) | Standing::Straddling(grant) => Some(grant),
-        Standing::Granted(_) | Standing::Ungranted => None,
+        Standing::Granted(_) | Standing::Unwatched(_) | Standing::Ungranted => None,
     }
 }
 

@@ -89,11 +89,17 @@ fn look<'t, 'h>(
         .iter()
         .any(|premise| premise.name == PremiseName::BelowMargin && !premise.holds.is_yes());
     let late = cycle.rig_late.is_some() && !off(PremiseName::RigOnTime);
+    let watched = timeline.watched(cycle);
     CycleSeen {
         number: cycle.number,
-        kept: if too_long { None } else { kept(timeline, scene) },
+        // A cycle that the rig hurt, or did not watch, accuses nobody of losing the lease.
+        kept: if too_long || late || !watched {
+            None
+        } else {
+            kept(timeline, scene)
+        },
         redrawn: too_long || late || cycle.writer_frozen.is_some(),
-        watched: timeline.watched(cycle),
+        watched,
         premises,
     }
 }
@@ -103,6 +109,8 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
     if !timeline.ask.availability {
         return None;
     }
+    // A cycle that was cut short can't show it: what ended the lease may be the end of the run.
+    scene.cycle.ended?;
     let grant = scene.grant()?;
     match timeline.ask.scenario {
         ScenarioId::PauseWithinMargin | ScenarioId::Reset | ScenarioId::IdleDrop | ScenarioId::ClockForward => {

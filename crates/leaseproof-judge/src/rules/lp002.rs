@@ -122,7 +122,7 @@ fn newest_of_another(
     let (standing, owner) = standing?;
     let mine = match standing {
         Standing::Late(mine) | Standing::MayBeLate(mine) | Standing::Straddling(mine) => mine,
-        Standing::Granted(_) | Standing::Ungranted => return None,
+        Standing::Granted(_) | Standing::Unwatched(_) | Standing::Ungranted => return None,
     };
     (grant > mine && of != owner && timeline.grants[grant].by != By::Unknown).then_some(id)
 }
@@ -144,7 +144,7 @@ fn charged(
     match standing {
         Standing::Late(_) => Some(Truth::Yes),
         Standing::MayBeLate(_) => Some(Truth::CannotTell),
-        Standing::Straddling(_) | Standing::Ungranted => None,
+        Standing::Straddling(_) | Standing::Unwatched(_) | Standing::Ungranted => None,
         // It acquired anew, and this write still carries the old grant's token.
         Standing::Granted(_) => {
             let owner = &timeline.owners[owner];

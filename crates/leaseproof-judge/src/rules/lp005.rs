@@ -140,10 +140,12 @@ impl Applied {
     fn as_late_as_extended(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
         let budget = &timeline.ask.budget;
         let tolerance = ROUNDING.min(budget.heartbeat / 2) + timeline.ask.store.early_slack;
-        let from = self.expiries.partition_point(|(at, _)| at.latest < attempt.latest);
-        self.expiries[..from]
-            .last()
-            .is_some_and(|(_, expires)| expires.latest.plus(tolerance) >= attempt.earliest.plus(budget.ttl))
+        let last = self.expiries.partition_point(|(at, _)| at.latest < attempt.latest);
+        // The last one before the answer, and those that a reading right after it shows.
+        self.expiries[last.saturating_sub(1)..]
+            .iter()
+            .take_while(|(at, _)| at.earliest <= attempt.latest)
+            .any(|(_, expires)| expires.latest.plus(tolerance) >= attempt.earliest.plus(budget.ttl))
     }
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Standing {
     Late(usize),
     /// It may be late and may not.
     MayBeLate(usize),
+    /// A grant that was due by all that was seen, and nobody watched the store since: nothing follows.
+    Unwatched(usize),
     /// No grant of its owner at all: none before, or it says that it acquired another one which the
     /// store does not show.
     Ungranted,

@@ -143,12 +143,22 @@ pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], budget: &Bu
             (Some(end), By::Owner(owner)) if end.kind.is_early() => {
                 let owner = &owners[owner];
                 let noticed = owner.after_running(end.at, budget.heartbeat + budget.renew_timeout);
-                let refused = owner
-                    .said_since(end.at.earliest)
-                    .iter()
-                    .take_while(|saying| saying.at.earliest <= noticed.latest)
+                let told = || {
+                    let since = owner.said_since(end.at.earliest).iter();
+                    since.take_while(|saying| saying.at.earliest <= noticed.latest)
+                };
+                let refused = told()
                     .find(|saying| saying.is_definite_refusal())
                     .map(|saying| saying.at);
+                // An owner that asked and got no answer can't know: then the store is at fault up to
+                // the expiry, as in the time before.
+                let unanswered =
+                    told().any(|saying| saying.is(OwnerEvent::RenewFailed) && !saying.is_definite_refusal());
+                let noticed = if unanswered {
+                    expiry.unwrap_or(noticed).max(noticed)
+                } else {
+                    noticed
+                };
                 let due = [expiry, refused].into_iter().flatten().fold(noticed, Moment::min);
                 (Some(due), Some(due))
             }

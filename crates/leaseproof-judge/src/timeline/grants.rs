@@ -161,8 +161,10 @@ impl<'h> Walk<'h> {
         if renewed
             && let (Some(at), Some(old)) = (held.renewed, grant.expiry)
             && at >= old.latest
+            && bracket.earliest >= old.latest
         {
-            // The renewal was decided when the old expiry had passed: the grant was revived.
+            // The renewal was decided when the old expiry had passed, and a look after that expiry had
+            // shown no other in between: the grant was revived.
             self.end_at_expiry(index, event, bracket);
             self.current = None;
             self.open(event, reading, held, bracket);

@@ -200,7 +200,10 @@ impl<'h> Trail<'h> {
         // "Nothing extended it since" holds only where the store was watched since its last change.
         let grant = &grants[index];
         let last_change = grant.extensions.last().map_or(grant.begin, |change| change.at);
-        let known = store.covers(last_change.latest, act.at.latest) && !hidden.may_cover(act.at);
+        if !store.covers(last_change.latest, act.at.latest) {
+            return Standing::Unwatched(index);
+        }
+        let known = !hidden.may_cover(act.at);
         match late {
             Truth::Yes if known => Standing::Late(index),
             Truth::No => Standing::Straddling(index),
