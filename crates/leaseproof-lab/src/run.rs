@@ -301,9 +301,12 @@ fn sum_up(sum: &Sum<'_>) -> RunVerdict {
         .scenarios
         .iter()
         .any(|scenario| scenario.id != ScenarioId::StaleToken);
-    let only_self_check = !about_the_owner && !sum.scenarios.is_empty();
     let missed = sum.not_offered.iter().any(|it| sum.require.contains(&it.id));
-    if sum.incomplete.is_some() || missed || (!about_the_owner && !only_self_check) {
+    let mut incomplete = sum.incomplete.clone();
+    if !about_the_owner && incomplete.is_none() {
+        incomplete = Some("no scenario about the owner was run, so nothing is shown about it".to_owned());
+    }
+    if incomplete.is_some() || missed {
         verdict = verdict.max(Verdict::CannotTell);
     }
     let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
@@ -313,7 +316,7 @@ fn sum_up(sum: &Sum<'_>) -> RunVerdict {
         seed: sum.seed,
         took_ms: ms(sum.took),
         verdict,
-        incomplete: sum.incomplete.clone(),
+        incomplete,
         budget: BudgetReport {
             margin_ms: ms(sum.budget.margin()),
             plain_margin_ms: ms(sum.budget.plain_margin()),

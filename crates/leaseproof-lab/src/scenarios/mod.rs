@@ -39,9 +39,8 @@ pub fn run(id: Id, settings: &RunSettings, ready: &Ready) -> Outcome {
         return std::thread::scope(|scope| {
             let twin = scope.spawn(|| arm(id, settings, ready, true));
             let stepped = arm(id, settings, ready, false);
-            let twin = twin
-                .join()
-                .unwrap_or_else(|_| not_offered(id, ready, "its unstepped twin ended by a fault of leaseproof itself"));
+            // A twin that panicked takes the scenario with it: without the contrast nothing is shown.
+            let twin = twin.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
             match (stepped, twin) {
                 (Outcome::Ran(mut stepped), Outcome::Ran(twin)) => {
                     stepped.extend(twin);
@@ -66,9 +65,12 @@ fn arm(id: Id, settings: &RunSettings, ready: &Ready, twin: bool) -> Outcome {
     // A thaw must come when it is due, whatever else the machine does. Refused to an ordinary user:
     // then a late thaw is seen, and the cycle is drawn again.
     let _ = leaseproof_proc::priority::raise_this_thread();
+    if let Err(why) = Stage::offered(id, ready) {
+        return not_offered(id, ready, &why);
+    }
     let mut stage = match Stage::set(id, twin, settings, ready) {
         Ok(stage) => stage,
-        Err(why) => return not_offered(id, ready, &why),
+        Err(why) => return Outcome::Ran(vec![Stage::never_set(id, twin, settings, ready, why)]),
     };
     match script(id, &mut stage) {
         Err(Halt::NotOffered(why)) => {

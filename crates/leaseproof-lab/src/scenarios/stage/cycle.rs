@@ -44,6 +44,7 @@ impl Stage<'_> {
             .set_mode(witness)
             .map_err(|error| Halt::Abandoned(error.to_string()))?;
         self.recorder.set_cycle(self.cycle);
+        self.reads_at_begin = self.wall_reads_of(target);
         self.note(What::CycleBegan {
             target: target.clone(),
             successor: successor.cloned(),

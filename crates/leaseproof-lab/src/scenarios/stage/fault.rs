@@ -287,9 +287,10 @@ impl Stage<'_> {
                 "the clock shim is not mapped in every process of the owner: it is static, or reads its clocks without libc".to_owned(),
             ));
         }
-        if shim.counts().reads == 0 {
+        if shim.counts().reads <= self.reads_at_begin {
             return Err(Halt::NotOffered(
-                "the owner makes no wall-clock read through libc, so a step can't reach it".to_owned(),
+                "the owner made no wall-clock read through libc while it held the lease, so a step can't reach it"
+                    .to_owned(),
             ));
         }
         if !self.ask.twin {
@@ -308,6 +309,12 @@ impl Stage<'_> {
             stepped.due(Moment::exact(boot_now()));
             let _ = stepped.undo();
         }
+    }
+
+    /// How often the owner read its wall clock so far; 0 without the shim.
+    pub(super) fn wall_reads_of(&self, owner: &OwnerName) -> u64 {
+        let seat = self.seats.iter().find(|seat| seat.owner() == owner);
+        seat.and_then(OwnerSeat::shim).map_or(0, |shim| shim.counts().reads)
     }
 
     /// Records how often the owner read its wall clock so far.

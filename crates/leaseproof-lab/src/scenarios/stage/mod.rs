@@ -88,6 +88,8 @@ pub struct Stage<'a> {
     wanted: u32,
     began: BootNanos,
     clock_step_ns: i64,
+    /// Wall reads of the target when the cycle began.
+    reads_at_begin: u64,
     stepped: Option<Stepped>,
     /// Whose grant the running cycle is about.
     old_holder: Option<HolderId>,

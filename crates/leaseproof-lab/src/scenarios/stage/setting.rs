@@ -13,6 +13,8 @@ use leaseproof_fault::FaultSink;
 use leaseproof_fault::relay::{Relay, WireSink};
 use leaseproof_fault::shim::ShimFile;
 use leaseproof_model::event::{Source, What};
+use leaseproof_model::history::History;
+use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::{Ask, ScenarioId};
 use leaseproof_proc::clock::boot_now;
@@ -23,19 +25,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// How long one reading of the store may take.
-const READING: Duration = Duration::from_millis(250);
+const READING: Duration = Duration::from_secs(1);
 /// How long an administrator's or the lab's own call may take.
 const CALL: Duration = Duration::from_secs(2);
 
 impl<'a> Stage<'a> {
-    /// Sets the stage of one scenario.
+    /// Whether this host and this store can offer the scenario.
     ///
     /// # Errors
-    /// Why this host or this store can't offer it.
-    pub fn set(id: ScenarioId, twin: bool, settings: &'a RunSettings, ready: &'a Ready) -> Result<Self, String> {
-        let spec = spec(id);
-        let began = boot_now();
-        for need in spec.needs {
+    /// Why not, in words for people.
+    pub fn offered(id: ScenarioId, ready: &Ready) -> Result<(), String> {
+        for need in spec(id).needs {
             match need {
                 Need::Tcp if ready.url.host_port().is_none() => {
                     return Err(format!(
@@ -47,6 +47,27 @@ impl<'a> Stage<'a> {
                 _ => {}
             }
         }
+        Ok(())
+    }
+
+    /// The record of a scenario whose stage could not be set: it is no pass.
+    #[must_use]
+    pub fn never_set(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, why: String) -> History {
+        let recorder = Recorder::start(&ready.log);
+        let ask = ask(id, twin, settings, ready);
+        recorder.ask(&ask);
+        let why = format!("its stage could not be set: {why}");
+        recorder.record(Source::Lab, None, Moment::exact(boot_now()), What::Abandoned { why });
+        recorder.finish(ask, 0, true)
+    }
+
+    /// Sets the stage of one scenario.
+    ///
+    /// # Errors
+    /// What failed.
+    pub fn set(id: ScenarioId, twin: bool, settings: &'a RunSettings, ready: &'a Ready) -> Result<Self, String> {
+        let spec = spec(id);
+        let began = boot_now();
         let name = if twin { format!("{id}-twin") } else { id.to_string() };
         let dir = ready
             .folder
@@ -54,22 +75,10 @@ impl<'a> Stage<'a> {
             .map_err(|error| error.to_string())?;
         let url = own_store(&ready.url, &ready.run, &name);
         let plan = &settings.plan;
-        let plain_key = format!("{}/{}/{name}", plan.store.key, ready.run);
-        let key = plan.store.owner_key.replace("{key}", &plain_key);
+        let plain_key = plain_key(id, twin, settings, ready);
         let recorder = Recorder::start(&ready.log);
-        let ask = Ask {
-            scenario: id,
-            store: ready.facts.clone(),
-            budget: ready.budget,
-            key: key.clone(),
-            cycles: plan.cycles,
-            premises: spec.premises.to_vec(),
-            availability: spec.availability,
-            witness: spec.witness,
-            require_token: plan.require_token,
-            store_shows_token: plan.store.owner_key == "{key}",
-            twin,
-        };
+        let ask = ask(id, twin, settings, ready);
+        let key = ask.key.clone();
         recorder.ask(&ask);
         let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
         admin.prepare().map_err(|error| error.to_string())?;
@@ -125,6 +134,7 @@ impl<'a> Stage<'a> {
             wanted: plan.cycles,
             began,
             clock_step_ns: 0,
+            reads_at_begin: 0,
             stepped: None,
             old_holder: None,
         })
@@ -232,6 +242,34 @@ impl<'a> Stage<'a> {
                 let _ = std::fs::remove_file(file);
             }
         }
+    }
+}
+
+/// The name of a scenario's arm.
+fn arm_name(id: ScenarioId, twin: bool) -> String {
+    if twin { format!("{id}-twin") } else { id.to_string() }
+}
+
+/// The key before the owner's client makes its own of it.
+fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) -> String {
+    format!("{}/{}/{}", settings.plan.store.key, ready.run, arm_name(id, twin))
+}
+
+fn ask(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) -> Ask {
+    let (plan, spec) = (&settings.plan, spec(id));
+    let plain_key = plain_key(id, twin, settings, ready);
+    Ask {
+        scenario: id,
+        store: ready.facts.clone(),
+        budget: ready.budget,
+        key: plan.store.owner_key.replace("{key}", &plain_key),
+        cycles: plan.cycles,
+        premises: spec.premises.to_vec(),
+        availability: spec.availability,
+        witness: spec.witness,
+        require_token: plan.require_token,
+        store_shows_token: plan.store.owner_key == "{key}",
+        twin,
     }
 }
 
