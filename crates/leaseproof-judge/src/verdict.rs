@@ -6,6 +6,7 @@ use crate::measures::measures;
 use crate::premises::{Scene, Stage, premises};
 use crate::rules::{Facts, findings};
 use crate::timeline::{Cycle, EndKind, Timeline};
+use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::finding::Finding;
 use leaseproof_model::rule::Class;
 use leaseproof_model::scenario::{PremiseName, ScenarioId};
@@ -120,15 +121,39 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
                 Some(end) if end.earliest <= over => Truth::CannotTell,
                 _ => Truth::Yes,
             })
+            .filter(|kept| *kept != Truth::No || !store_was_slow(timeline, scene))
         }
         // Free at once: released, and not left to its expiry.
         ScenarioId::CleanRelease => Some(match grant.end {
             Some(end) if end.kind == EndKind::Released => Truth::Yes,
             Some(_) => Truth::No,
             None => Truth::CannotTell,
-        }),
+        })
+        .filter(|kept| *kept != Truth::No || !store_was_slow(timeline, scene)),
         _ => None,
     }
+}
+
+/// Whether the store answered slowly without any fault of ours between them: the owner's renewals went
+/// unanswered before the fault already, or the observer's own looks took as long.
+fn store_was_slow(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> bool {
+    let budget = &timeline.ask.budget;
+    let (Some(owner), Some(start)) = (scene.owner(), scene.start) else {
+        return false;
+    };
+    let unanswered = owner
+        .said_since(scene.cycle.began.at.earliest.minus(budget.ttl))
+        .iter()
+        .take_while(|saying| saying.at.earliest <= start.earliest)
+        .any(|saying| saying.is(OwnerEvent::RenewFailed) && !saying.is_definite_refusal());
+    let from = timeline
+        .readings
+        .partition_point(|(event, _)| event.at.latest < start.earliest);
+    let slow = timeline.readings[from..]
+        .iter()
+        .take_while(|(event, _)| event.at.earliest <= scene.over())
+        .any(|(event, _)| event.at.uncertainty() > budget.renew_timeout / 2);
+    unanswered || slow
 }
 
 fn safety(

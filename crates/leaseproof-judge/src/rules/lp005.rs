@@ -35,7 +35,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             let watched = timeline
                 .store
                 .covers(sent, saying.at.latest.plus(timeline.store.longest_gap));
-            if watched && !applied.supports(attempt, timeline) {
+            if watched && !applied.supports(attempt, timeline) && applied.contradicts(attempt, timeline) {
                 unapplied.entry(saying.event.cycle).or_default().push((saying, attempt));
             }
         }
@@ -135,18 +135,41 @@ impl Applied {
             || (!fell_into(&self.vanished, attempt) && self.as_late_as_extended(attempt, timeline))
     }
 
+    /// Whether the next look after the answer shows that nothing was applied: the key gone, or an expiry
+    /// that is too early. A change of the expiry that no reading shows accuses nobody.
+    fn contradicts(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+        if fell_into(&self.vanished, attempt) {
+            return true;
+        }
+        let next = timeline
+            .readings
+            .partition_point(|(event, _)| event.at.earliest < attempt.latest);
+        let Some((event, reading)) = timeline.readings.get(next) else {
+            return false;
+        };
+        let ends = match &reading.held {
+            Some(held) if !held.expired => held.expires.map(|expires| expires.latest),
+            _ => Some(event.at.latest),
+        };
+        ends.is_some_and(|ends| ends.plus(tolerance(timeline)) < attempt.earliest.plus(timeline.ask.budget.ttl))
+    }
+
     /// The expiry in force is as late as one applied during the attempt would be: a renewal right
     /// after another moves it by less than a reading can show.
     fn as_late_as_extended(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
         let budget = &timeline.ask.budget;
-        let tolerance = ROUNDING.min(budget.heartbeat / 2) + timeline.ask.store.early_slack;
         let last = self.expiries.partition_point(|(at, _)| at.latest < attempt.latest);
         // The last one before the answer, and those that a reading right after it shows.
         self.expiries[last.saturating_sub(1)..]
             .iter()
             .take_while(|(at, _)| at.earliest <= attempt.latest)
-            .any(|(_, expires)| expires.latest.plus(tolerance) >= attempt.earliest.plus(budget.ttl))
+            .any(|(_, expires)| expires.latest.plus(tolerance(timeline)) >= attempt.earliest.plus(budget.ttl))
     }
+}
+
+/// How much earlier than a whole TTL an extension may show.
+fn tolerance(timeline: &Timeline<'_>) -> Duration {
+    ROUNDING.min(timeline.ask.budget.heartbeat / 2) + timeline.ask.store.early_slack
 }
 
 fn fell_into(moments: &[Moment], attempt: Moment) -> bool {

@@ -203,10 +203,11 @@ impl<'h> Walk<'h> {
                 grant.shrinks.push(change);
             }
             Some(old) => {
-                // Two readings of one expiry: what both allow is what is known of it.
+                // One expiry, or one that moved on by less than the readings show: not before what the
+                // earlier reading allows, and as late as this one does.
                 let both = Moment {
                     earliest: old.earliest.max(expires.earliest),
-                    latest: old.latest.min(expires.latest),
+                    latest: expires.latest,
                 };
                 grant.expiry = Some(if both.earliest <= both.latest { both } else { expires });
             }
