@@ -112,7 +112,9 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
     }
     // A cycle that was cut short can't show it: what ended the lease may be the end of the run.
     scene.cycle.ended?;
-    let grant = scene.grant()?;
+    let grant = scene
+        .grant()
+        .filter(|grant| scene.owner().is_some_and(|owner| owner.knows(grant)))?;
     match timeline.ask.scenario {
         ScenarioId::PauseWithinMargin | ScenarioId::Reset | ScenarioId::IdleDrop | ScenarioId::ClockForward => {
             let over = scene.over();

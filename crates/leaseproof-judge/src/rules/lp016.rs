@@ -104,7 +104,7 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
     }
     let (left, ids) = still_granted(timeline, place, ended.at)?;
     let grant = &timeline.grants[timeline.grant_of(place, ended.at)?];
-    if grant.end.is_none_or(|end| end.kind != EndKind::Expired) {
+    if !owner.knows(grant) || grant.end.is_none_or(|end| end.kind != EndKind::Expired) {
         return None;
     }
     let says = format!(

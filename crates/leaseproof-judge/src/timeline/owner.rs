@@ -2,6 +2,7 @@
 
 use super::act::Act;
 use super::freeze::{Freeze, Spans};
+use super::grant::Grant;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Event, EventId, OwnerEvent, Said, Wire};
 use leaseproof_model::moment::Moment;
@@ -167,6 +168,16 @@ impl<'h> Owner<'h> {
             .iter()
             .rev()
             .find_map(|freeze| freeze.thaw.filter(|thaw| thaw.earliest <= at))
+    }
+
+    /// Whether it can know of this grant: an acquire that was applied and never answered gives a grant
+    /// that its own holder does not know. One that never says `acquired` is taken to know.
+    pub(crate) fn knows(&self, grant: &Grant<'_>) -> bool {
+        grant.acquired.is_some()
+            || !self
+                .said
+                .iter()
+                .any(|saying| saying.is(OwnerEvent::Waiting) || saying.is(OwnerEvent::Acquired))
     }
 
     /// The wall reads counted in a cycle.
