@@ -8,6 +8,15 @@
 //! - `rules`: one rule a file, each over the same timeline
 //! - `measures`, `verdict`: numbers and the answer
 //!
+//! What it takes from a record, beside what the model says of each event:
+//!
+//! - the name of an owner is a word of the holders that it is granted, or it says `acquired`, or every
+//!   other owner surely did nothing while its grant began; else a grant is nobody's
+//! - a reading that changed says when the look before it was asked; an unchanged one may be left out
+//! - the faults of a cycle carry its number and the owner that they are aimed at
+//! - in a clock scenario the wall reads are counted right at the step, and once more at the end of the
+//!   cycle, in both arms
+//!
 //! Nothing in here knows the owner's command line, or the fault that was meant: only events.
 
 mod measures;

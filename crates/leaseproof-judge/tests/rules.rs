@@ -170,7 +170,7 @@ const CASES: &[Case] = &[
             s
         },
         Violated,
-        &["LP010"],
+        &["LP004", "LP010"],
     ),
     (
         "LP010-blind-renewal-bad",

@@ -104,12 +104,25 @@ impl LateRun {
         ids
     }
 
+    /// The act came after that grant had begun. On a grant that was revived the store again shows this
+    /// owner: then the other's must still stand for two to believe.
+    pub(crate) fn is_beside(&self, timeline: &Timeline<'_>, next: usize, act: &Act<'_>) -> bool {
+        let grant = &timeline.grants[next];
+        let mine = &timeline.owners[self.owner].grants;
+        let begun = mine.partition_point(|index| timeline.grants[*index].begin.earliest <= act.at.latest);
+        let revived = begun.checked_sub(1).is_some_and(|last| {
+            let last = &timeline.grants[mine[last]];
+            last.is_revival() && last.may_cover(act.at)
+        });
+        grant.begin.latest < act.at.earliest && (!revived || grant.surely_covers(act.at))
+    }
+
     /// The next grant that began surely before one of these acts, and the first such act. The answer
     /// is "cannot tell" where the grant may be this owner's own.
     pub(crate) fn successor<'t, 'h>(&self, timeline: &'t Timeline<'h>) -> Option<(usize, &'t Act<'h>, Truth)> {
         let next = timeline.successor(self.grant, self.owner)?;
         let grant = &timeline.grants[next];
-        let act = self.acts(timeline).find(|act| grant.begin.latest < act.at.earliest)?;
+        let act = self.acts(timeline).find(|act| self.is_beside(timeline, next, act))?;
         let known = match grant.by {
             By::Unknown if !timeline.owners[self.owner].surely_idle(grant.begin) => Truth::CannotTell,
             _ => self.certainty,

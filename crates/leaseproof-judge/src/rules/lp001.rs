@@ -16,7 +16,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let successor = &timeline.grants[next];
         let after: Vec<_> = run
             .acts(timeline)
-            .filter(|act| successor.begin.latest < act.at.earliest)
+            .filter(|act| run.is_beside(timeline, next, act))
             .map(|act| act.event.id)
             .collect();
         let says = format!(

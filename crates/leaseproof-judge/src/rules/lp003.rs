@@ -34,7 +34,7 @@ fn not_increasing<'h>(
     let mut greatest: Option<(Token, EventId, usize)> = None;
     for (index, grant) in timeline.grants.iter().enumerate() {
         // A grant that its holder revived without acquiring is no later grant: LP010 is about it.
-        if grant.revives.is_some() && grant.acquired.is_none() {
+        if grant.is_revival() {
             continue;
         }
         let Some((token, id)) = token_of(grant) else { continue };

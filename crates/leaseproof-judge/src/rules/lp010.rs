@@ -75,14 +75,7 @@ fn revived(timeline: &Timeline<'_>, grant: &Grant<'_>) -> Option<Finding> {
     }
     let ended = old.end?;
     // An owner that never says `acquired` may have acquired this one: then only an unchanged token tells.
-    let speaks = match grant.by {
-        By::Owner(owner) => timeline.owners[owner]
-            .grants
-            .iter()
-            .any(|it| timeline.grants[*it].acquired.is_some()),
-        _ => false,
-    };
-    let certainty = if speaks || grant.token.is_some() {
+    let certainty = if grant.is_revival() {
         Truth::Yes
     } else {
         Truth::CannotTell

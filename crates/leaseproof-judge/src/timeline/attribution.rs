@@ -203,9 +203,11 @@ fn name_tokens<'h>(grants: &mut [Grant<'h>], owners: &[Owner<'h>]) {
             .iter()
             .filter(|saying| saying.is(OwnerEvent::Acquired))
             .peekable();
+        let speaks = claims.peek().is_some();
         for (place, index) in owner.grants.iter().enumerate() {
             let next = owner.grants.get(place + 1).map(|next| grants[*next].begin.earliest);
             let grant = &mut grants[*index];
+            grant.owner_speaks = speaks;
             while let Some(claim) = claims.peek() {
                 if next.is_some_and(|next| claim.at.earliest >= next) {
                     break;

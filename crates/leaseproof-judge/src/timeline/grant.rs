@@ -90,6 +90,8 @@ pub(crate) struct Grant<'h> {
     pub(crate) revives: Option<usize>,
     /// The `acquired` that its owner said for it.
     pub(crate) acquired: Option<&'h Event>,
+    /// Whether its owner says `acquired` for its grants.
+    pub(crate) owner_speaks: bool,
     /// The moment from which acts are charged to its owner; `None` while there is none.
     pub(crate) due: Option<Moment>,
     /// Same for writes: a holder that released has nothing more to write, whatever the expiry was.
@@ -101,6 +103,12 @@ pub(crate) struct Grant<'h> {
 }
 
 impl Grant<'_> {
+    /// Whether it is an earlier grant that stands again although nobody acquired it. Where the store
+    /// shows no token and nobody says `acquired` it may also be a new one, and is taken for that.
+    pub(crate) fn is_revival(&self) -> bool {
+        self.revives.is_some() && self.acquired.is_none() && (self.token.is_some() || self.owner_speaks)
+    }
+
     /// It had surely begun, and surely had not ended.
     pub(crate) fn surely_covers(&self, at: Moment) -> bool {
         self.begin.latest <= at.earliest && self.lasts_until().is_none_or(|end| at.latest <= end.earliest)

@@ -132,6 +132,7 @@ impl<'h> Walk<'h> {
             by: By::Unknown,
             revives,
             acquired: None,
+            owner_speaks: false,
             due: None,
             due_for_writes: None,
             write_lock_after: None,

@@ -57,7 +57,8 @@ impl Ledger {
     fn new(owner: &Owner<'_>, grants: &[Grant<'_>], due: impl Fn(&Grant<'_>) -> Option<Moment>) -> Self {
         let mut begins = Vec::with_capacity(owner.grants.len());
         let mut last: Vec<(usize, Option<Moment>)> = Vec::with_capacity(owner.grants.len());
-        for index in &owner.grants {
+        // A grant that its holder revived was not acquired anew: acts on it rest on the one before.
+        for index in owner.grants.iter().filter(|index| !grants[**index].is_revival()) {
             let grant = &grants[*index];
             let before = begins.last().copied().unwrap_or(BootNanos(0));
             begins.push(grant.begin.earliest.max(before));
