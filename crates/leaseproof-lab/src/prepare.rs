@@ -66,10 +66,11 @@ pub fn prepare(settings: &RunSettings, seed: u64) -> Result<Ready, String> {
 
 fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Result<Ready, String> {
     let plan = &settings.plan;
-    if settings.out.exists() && !settings.out.is_dir() {
+    if let Some(file) = settings.out.ancestors().find(|path| path.is_file()) {
         return Err(format!(
-            "the output folder {} can't be used: it is a file\n  name another with --out DIR",
-            settings.out.display()
+            "the output folder {} can't be used: {} is a file\n  name another with --out DIR",
+            settings.out.display(),
+            file.display()
         ));
     }
     // Before anything else: an owner that a killed run left stopped must not be our neighbour.

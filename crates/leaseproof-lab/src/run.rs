@@ -9,6 +9,7 @@ use leaseproof_judge::{Policy, judge};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::history::History;
 use leaseproof_model::scenario::ScenarioId;
+use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{BudgetReport, NotOffered, RunVerdict, ScenarioVerdict, VERDICT_SCHEMA, Verdict};
 use leaseproof_proc::clock::{boot_now, stamp_now};
 use std::collections::VecDeque;
@@ -122,7 +123,10 @@ pub fn run(settings: RunSettings) -> Result<RunReport, RunError> {
 /// When the folder is no bundle; one message, with what to do.
 pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
     let bundle = read_bundle(dir)?;
-    let judged = judge_all(&bundle.histories, policy);
+    let mut judged = judge_all(&bundle.histories, policy);
+    if bundle.damaged {
+        judged.iter_mut().for_each(doubt);
+    }
     let budget = bundle
         .histories
         .first()
@@ -156,6 +160,19 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
         histories: bundle.histories,
         folder: dir.to_owned(),
     })
+}
+
+/// What a damaged record shows proves nothing, and accuses nobody: the line that is gone may decide.
+fn doubt(scenario: &mut ScenarioVerdict) {
+    scenario.verdict = Verdict::CannotTell;
+    scenario.safety = Verdict::CannotTell;
+    scenario.availability = scenario.availability.map(|_| Verdict::CannotTell);
+    for finding in &mut scenario.findings {
+        finding.certainty = Truth::CannotTell;
+    }
+    if let Some(twin) = &mut scenario.twin {
+        doubt(twin);
+    }
 }
 
 /// Planned, and on record neither as run nor as not offered: the run was ended before.

@@ -18,6 +18,8 @@ pub struct Bundle {
     pub not_offered: Vec<NotOffered>,
     /// Lines that could not be read: number and complaint. Any makes the last verdict "cannot tell".
     pub problems: Vec<(usize, String)>,
+    /// Something is missing elsewhere than at the end: what it was may have been a defence as well.
+    pub damaged: bool,
 }
 
 /// Reads `<dir>/events.jsonl`.
@@ -40,6 +42,8 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     let mut line = Vec::new();
     let mut number = 0;
     let mut line_ended = false;
+    let mut damaged = false;
+    let (mut events, mut last_event) = (0, 0);
     loop {
         line.clear();
         let read = reader
@@ -73,6 +77,8 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
                 );
             }
             Ok(Line::Event { run, event }) => {
+                events += 1;
+                last_event = event.id.0.max(last_event);
                 if let Some(history) = runs.get_mut(&run) {
                     history.events.push(event);
                 } else {
@@ -86,8 +92,20 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
                 }
             }
             Ok(Line::NotOffered(it)) => not_offered.push(it),
-            Err(error) => problems.push((number, error.to_string())),
+            Err(error) => {
+                // A killed run's last line may be half a line.
+                damaged |= line_ended;
+                problems.push((number, error.to_string()));
+            }
         }
+    }
+    // Events are numbered through the whole file, so that a line which is gone leaves a gap.
+    if events < last_event && !damaged {
+        damaged = true;
+        problems.push((
+            number,
+            format!("{} of {last_event} events are missing before it", last_event - events),
+        ));
     }
     // Killed before its first line was whole: the folder tells its name, and nothing was recorded.
     if number == 0 || (number == 1 && header.is_none() && !line_ended) {
@@ -114,6 +132,7 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
         histories,
         not_offered,
         problems,
+        damaged,
     })
 }
 

@@ -14,10 +14,14 @@ impl LinePatterns {
     /// Adds one.
     ///
     /// # Errors
-    /// The regular expression's own complaint, which has its column.
+    /// The regular expression's own complaint, without its picture of the pattern.
     pub fn add(&mut self, event: OwnerEvent, pattern: &str) -> Result<(), String> {
-        self.0
-            .push((event, Regex::new(pattern).map_err(|error| error.to_string())?));
+        let compiled = Regex::new(pattern).map_err(|error| {
+            let whole = error.to_string();
+            let last = whole.lines().last().unwrap_or_default();
+            last.trim_start_matches("error: ").to_owned()
+        })?;
+        self.0.push((event, compiled));
         Ok(())
     }
 }

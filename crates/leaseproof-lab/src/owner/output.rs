@@ -22,7 +22,7 @@ use std::thread::JoinHandle;
 /// What is kept of one owner's output; more is read on and dropped, or the pipe itself would pause it.
 const KEPT_BYTES: u64 = 16 << 20;
 /// So many event lines of one owner are kept: a flood of them costs memory like a flood of bytes.
-const KEPT_EVENTS: u64 = 50_000;
+const KEPT_EVENTS: u64 = 20_000;
 /// How long a look at an empty pipe lasts.
 const LOOK: rustix::event::Timespec = rustix::event::Timespec {
     tv_sec: 0,

@@ -186,7 +186,10 @@ impl Place<'_> {
                 patterns.add(event, text.get_ref()).map_err(|says| {
                     self.at(
                         text.span(),
-                        &format!("owner.lines.{name}: the regular expression is wrong: {says}"),
+                        &format!(
+                            "owner.lines.{name}: the regular expression `{}` is wrong: {says}",
+                            text.get_ref()
+                        ),
                     )
                 })?;
             }

@@ -1,0 +1,104 @@
+//! `--judge` on what is no bundle, or no whole one.
+
+use crate::rig::Room;
+use std::path::{Path, PathBuf};
+
+fn copy(bundle: &Path, to: &Path, change: impl FnOnce(Vec<String>) -> String) -> String {
+    std::fs::create_dir_all(to).expect("a folder");
+    let text = std::fs::read_to_string(bundle.join("events.jsonl")).expect("the record");
+    let lines = text.lines().map(str::to_owned).collect();
+    std::fs::write(to.join("events.jsonl"), change(lines)).expect("a file");
+    to.display().to_string()
+}
+
+fn joined(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+}
+
+#[test]
+fn judge_bad() {
+    let room = Room::new();
+    let ran = room.quick_proven(&["--json"]);
+    let bundle: PathBuf = room.bundles().pop().expect("a bundle");
+    let judge = |dir: &str| room.run(&["verify", "--judge", dir, "--json"]);
+
+    // Whole: the same verdict again, and nothing is written.
+    let before = room.files();
+    let again = judge(bundle.to_str().expect("UTF-8"));
+    again.proven();
+    assert_eq!(again.json()["scenarios"], ran.json()["scenarios"]);
+    assert_eq!(room.files(), before);
+
+    let place = room.path().join("copies");
+    // No bundle at all.
+    let nowhere = place.display().to_string();
+    judge(&nowhere).refused(&["events.jsonl can't be read", "name a run's folder"]);
+    for (name, text) in [("text", "hello\nworld\n"), ("toml", "[budget]\n[store]\n")] {
+        let dir = copy(&bundle, &place.join(name), |_| text.to_owned());
+        judge(&dir).refused(&["it has no header line, so it is no bundle"]);
+    }
+    // Of another schema.
+    let dir = copy(&bundle, &place.join("schema"), |lines| {
+        joined(&lines).replacen("leaseproof.events/1", "leaseproof.events/99", 1)
+    });
+    judge(&dir).refused(&["leaseproof.events/99", "this release reads `leaseproof.events/1`"]);
+
+    // Cut: at the end of a line, in the middle of one, and after the header.
+    for (name, keep) in [("cut-line", 0), ("cut-half", 20)] {
+        let dir = copy(&bundle, &place.join(name), |lines| {
+            joined(&lines[..lines.len() / 2]) + &lines[lines.len() / 2][..keep]
+        });
+        let ran = judge(&dir);
+        assert_eq!(
+            (ran.code, ran.json()["verdict"].as_str()),
+            (Some(3), Some("cannot-tell")),
+            "{name}"
+        );
+    }
+    let dir = copy(&bundle, &place.join("cut-header"), |lines| joined(&lines[..1]));
+    assert_eq!(judge(&dir).code, Some(3));
+    // Its last line alone is missing.
+    let dir = copy(&bundle, &place.join("cut-end"), |lines| {
+        joined(&lines[..lines.len() - 1])
+    });
+    assert_eq!(judge(&dir).code, Some(3));
+
+    // Damaged: any one line, but the header, which makes it no bundle.
+    let lines = std::fs::read_to_string(bundle.join("events.jsonl"))
+        .expect("the record")
+        .lines()
+        .count();
+    for number in (1..lines).step_by((lines / 6).max(1)) {
+        let dir = copy(&bundle, &place.join(format!("damaged-{number}")), |mut lines| {
+            let half = lines[number].len() / 2;
+            lines[number].replace_range(half..=half, "\u{1}");
+            joined(&lines)
+        });
+        let ran = judge(&dir);
+        assert_eq!(
+            (ran.code, ran.json()["verdict"].as_str()),
+            (Some(3), Some("cannot-tell")),
+            "line {number}"
+        );
+        let why = ran.json()["incomplete"].as_str().expect("it says why").to_owned();
+        assert!(why.contains(&format!("events.jsonl:{}:", number + 1)), "{why}");
+    }
+}
+
+/// One line that is gone without a trace but its number.
+#[test]
+fn line_missing_bad() {
+    let room = Room::new();
+    room.quick_proven(&[]);
+    let bundle = room.bundles().pop().expect("a bundle");
+    let dir = copy(&bundle, &room.path().join("gap"), |mut lines| {
+        lines.remove(lines.len() / 2);
+        joined(&lines)
+    });
+    let ran = room.run(&["verify", "--judge", &dir, "--json"]);
+    assert_eq!(
+        (ran.code, ran.json()["verdict"].as_str()),
+        (Some(3), Some("cannot-tell")),
+        "{ran:#?}"
+    );
+}

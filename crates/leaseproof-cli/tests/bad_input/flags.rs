@@ -1,0 +1,84 @@
+//! The flags of `verify`.
+
+use crate::rig::Room;
+use serde_json::Value;
+
+#[test]
+fn flags_bad() {
+    for (flags, needles) in [
+        (&["--ttl", "3"][..], &["ttl: `3` has no unit"][..]),
+        (&["--heartbeat", "5s"], &["heartbeat: 5s is not below the TTL"]),
+        (&["--worst-pause", "1800ms"], &["LP019", "heartbeat = \"949ms\""]),
+        (&["--cycles", "0"], &["verify.cycles: 0"]),
+        (&["--jobs", "0"], &["verify.jobs: 0"]),
+        (&["--seed", "x"], &["invalid value 'x' for '--seed <N>'"]),
+        (&["--scenario", "pause-over"], &["did you mean `pause-over-ttl`?"]),
+        (&["--require", "blakhole"], &["did you mean `blackhole`?"]),
+        (&["--key", "other"], &["store.key: `other` is not below"]),
+        (&["--prefix", ""], &["store.prefix: it is empty"]),
+        (&["--preset", "x"], &["owner.preset: `x` is no preset"]),
+        (&["--freeze", "x"], &["verify.freeze: `x`"]),
+        (&["--nope"], &["unexpected argument '--nope'"]),
+        (
+            &["--store", "redis://192.0.2.1:6379"],
+            &["redis://192.0.2.1:6379 is not on loopback", "--allow-remote"],
+        ),
+        (&["--store", "redis://:geheim@192.0.2.1"], &["is not on loopback"]),
+        (&["--", ""], &["owner.command: it is empty"]),
+    ] {
+        let room = Room::new();
+        let arguments: Vec<&str> = ["verify"].into_iter().chain(flags.iter().copied()).collect();
+        let ran = room.run(&arguments);
+        ran.refused(needles);
+        assert!(!ran.stderr.contains("geheim"), "{ran:#?}");
+        assert!(room.files().is_empty(), "{flags:?}: {:?}", room.files());
+    }
+}
+
+#[test]
+fn list_ok() {
+    let room = Room::new();
+    let ran = room.run(&["verify", "--list"]);
+    ran.proven();
+    for id in ["pause-over-ttl", "blackhole", "stale-token"] {
+        assert!(ran.stdout.contains(id), "{ran:#?}");
+    }
+    assert!(room.files().is_empty());
+}
+
+/// A required scenario is run, and exit 3 if it isn't offered here.
+#[test]
+fn require_bad() {
+    let room = Room::new();
+    let ran = room.quick(&["--require", "blackhole"]);
+    ran.cannot_tell(&["blackhole on sqlite: sqlite is a file"]);
+    room.nothing_left(&[]);
+}
+
+/// One after another, by the record's own order; and the seed that was given is the seed of the run.
+#[test]
+fn jobs_and_seed_ok() {
+    let room = Room::new();
+    for _ in 0..2 {
+        let ran = room.quick(&["--scenario", "key-deleted", "--jobs", "1", "--seed", "7", "--json"]);
+        ran.no_panic();
+        assert_eq!(ran.json()["seed"], 7);
+    }
+    for bundle in room.bundles() {
+        let text = std::fs::read_to_string(bundle.join("events.jsonl")).expect("the record");
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("JSON"))
+            .collect();
+        let place = |what: &str, run: u32| {
+            let found = lines
+                .iter()
+                .position(|line| line.get(what).is_some_and(|it| it["run"] == run));
+            found.unwrap_or_else(|| panic!("no {what} of {run}"))
+        };
+        assert!(place("end", 1) < place("scenario", 2), "they ran side by side");
+        assert_eq!(lines[0]["header"]["seed"], 7);
+    }
+    assert_eq!(room.bundles().len(), 2, "each run has a folder of its own");
+    room.nothing_left(&[]);
+}

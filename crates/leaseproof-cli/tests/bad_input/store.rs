@@ -1,0 +1,128 @@
+//! A store that can't be used: refused before anything starts, with what to do.
+
+use crate::redis_server::{RedisServer, skip};
+use crate::rig::Room;
+use std::process::Command;
+
+#[test]
+fn not_there_bad() {
+    let room = Room::new();
+    // Port 1 on loopback: nobody listens.
+    room.quick(&["--store", "redis://127.0.0.1:1"]).refused(&[
+        "no store answers at redis://127.0.0.1:1",
+        "start it, or name another with --store URL",
+    ]);
+    room.quick(&["--store", "sqlite:/proc/nope/locks.db"]).refused(&[
+        "the folder /proc/nope of the store can't be used",
+        "--store sqlite:PATH",
+    ]);
+    room.write("file", "");
+    room.quick(&["--store", "sqlite:file/locks.db"])
+        .refused(&["the folder file of the store can't be used"]);
+    assert_eq!(room.files().len(), 1);
+}
+
+#[test]
+fn password_bad() {
+    let server = match RedisServer::start_with(&["--requirepass", "geheim"]) {
+        Ok(server) => server,
+        Err(why) => return skip("password_bad", &why),
+    };
+    let room = Room::new();
+    let port = server.port();
+    room.quick(&["--store", &server.url()])
+        .refused(&["NOAUTH", "put the password into the URL"]);
+    let ran = room.quick(&["--store", &format!("redis://:falsch@127.0.0.1:{port}")]);
+    ran.refused(&["user or password of the URL are wrong"]);
+    assert!(!ran.stderr.contains("falsch"), "{ran:#?}");
+    assert!(room.files().is_empty());
+}
+
+#[test]
+fn foreign_keys_bad() {
+    let server = match RedisServer::start() {
+        Ok(server) => server,
+        Err(why) => return skip("foreign_keys_bad", &why),
+    };
+    let room = Room::new();
+    server.cli(&["set", "customer:1", "x"]);
+    room.quick(&["--store", &server.url()]).refused(&[
+        "holds 1 key outside the canary prefix `canary/`",
+        "--allow-shared-store",
+    ]);
+    assert!(room.files().is_empty());
+    room.quick_proven(&["--store", &server.url(), "--allow-shared-store"]);
+    // Nothing but what was there before.
+    assert_eq!(server.cli(&["--scan"]), "customer:1");
+    // Another database of the same server is empty.
+    room.quick_proven(&["--store", &format!("{}/3", server.url())]);
+    room.nothing_left(&[]);
+}
+
+#[test]
+fn replica_bad() {
+    let (server, primary) = match (RedisServer::start(), RedisServer::start()) {
+        (Ok(server), Ok(primary)) => (server, primary),
+        (Err(why), _) | (_, Err(why)) => return skip("replica_bad", &why),
+    };
+    server.cli(&["replicaof", "127.0.0.1", &primary.port().to_string()]);
+    let room = Room::new();
+    room.quick(&["--store", &server.url()])
+        .refused(&["is a replica of 127.0.0.1:", "give the primary's URL"]);
+    assert!(room.files().is_empty());
+}
+
+/// `rediss://` against a server with a certificate of its own.
+#[test]
+fn tls_ok() {
+    let room = Room::new();
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-nodes",
+            "-days",
+            "2",
+        ])
+        .args(["-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost"])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .current_dir(room.path())
+        .output();
+    match made {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => return skip("tls_ok", &String::from_utf8_lossy(&output.stderr)),
+        Err(error) => return skip("tls_ok", &format!("openssl: {error}")),
+    }
+    let (key, cert) = (room.path().join("key.pem"), room.path().join("cert.pem"));
+    let (key, cert) = (key.to_str().expect("UTF-8"), cert.to_str().expect("UTF-8"));
+    let settings = [
+        "--port",
+        "0",
+        "--tls-port",
+        "{port}",
+        "--tls-cert-file",
+        cert,
+        "--tls-key-file",
+        key,
+        "--tls-auth-clients",
+        "no",
+        "--requirepass",
+        "geheim",
+    ];
+    let server = match RedisServer::start_with(&settings) {
+        Ok(server) => server,
+        Err(why) => return skip("tls_ok", &format!("redis-server without TLS? {why}")),
+    };
+    let port = server.port();
+    let url = format!("rediss://:geheim@127.0.0.1:{port}");
+    room.quick(&["--store", &url]).refused(&["certificate"]);
+    room.quick(&["--store", &format!("{url}?ca=nope.pem")])
+        .refused(&["nope.pem"]);
+    room.quick_proven(&["--store", &format!("{url}?ca={cert}")]);
+    room.nothing_left(&["key.pem", "cert.pem"]);
+}
