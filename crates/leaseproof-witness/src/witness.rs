@@ -15,9 +15,10 @@ use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Program, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -160,7 +161,7 @@ impl Witness {
             Some(path) => path,
             None => {
                 // Opaque: an owner must not learn from its URL which part it plays.
-                let path = format!("{:08x}", opaque(self.address.port(), owner));
+                let path = format!("{:016x}", opaque(&self.setup.dir, self.address.port(), owner));
                 self.shared.order(Order::Register(path.clone(), owner.clone()))?;
                 self.shared.lock().owners.push((path.clone(), owner.clone()));
                 path
@@ -355,12 +356,15 @@ fn launch(
     Ok(running)
 }
 
-/// A hash, not a secret: FNV-1a over the port and the name.
-fn opaque(port: u16, owner: &OwnerName) -> u32 {
-    port.to_le_bytes()
+/// A hash, not a secret: FNV-1a over folder, port and name. The folder is the run's own: an owner that
+/// a killed run left for a moment may find our port where its witness was, and must not be taken for ours.
+fn opaque(dir: &Path, port: u16, owner: &OwnerName) -> u64 {
+    dir.as_os_str()
+        .as_bytes()
         .iter()
+        .chain(&port.to_le_bytes())
         .chain(owner.as_str().as_bytes())
-        .fold(0x811c_9dc5, |hash, byte| {
-            (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193)
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
         })
 }
