@@ -3,7 +3,7 @@
 
 use super::{Facts, evidence, of};
 use crate::timeline::{By, EndKind, Owner, Timeline};
-use leaseproof_model::event::{Deed, EventId, Outcome};
+use leaseproof_model::event::{Deed, EventId, Outcome, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::HolderId;
@@ -29,7 +29,13 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         // An owner that says nothing may have released its own: then nothing follows.
         if holder.is_some_and(|owner| {
             let owner = &timeline.owners[owner];
-            owner.said.is_empty() || owner.released_around(end.seen, timeline)
+            // A renewal of its own that removes the key is LP005.
+            let renewed = owner
+                .said_since(end.seen.earliest)
+                .iter()
+                .take_while(|saying| saying.at.earliest <= end.seen.latest.plus(timeline.store.longest_gap))
+                .any(|saying| saying.is(OwnerEvent::Renewed));
+            owner.said.is_empty() || renewed || owner.released_around(end.seen, timeline)
         }) {
             continue;
         }
