@@ -28,6 +28,12 @@ pub struct VerifyArgs {
     /// A known lock client: python-redis-lock, redlock, redis-semaphore, redis-py.
     #[arg(long, help_heading = "Plan")]
     pub preset: Option<String>,
+    /// One more variable for the owner's environment (can be given again).
+    #[arg(long, value_name = "NAME=VALUE", help_heading = "Plan")]
+    pub env: Vec<String>,
+    /// How a line of the owner reads, such as `acquired=got lock (?P<token>\d+)` (can be given again).
+    #[arg(long, value_name = "EVENT=REGEX", help_heading = "Plan")]
+    pub line: Vec<String>,
     /// How long a grant lives without a renewal.
     #[arg(long, value_name = "DURATION", help_heading = "Plan")]
     pub ttl: Option<String>,

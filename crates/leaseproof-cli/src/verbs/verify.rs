@@ -5,7 +5,7 @@ use crate::args::VerifyArgs;
 use crate::faces::Live;
 use crate::faces::signals;
 use leaseproof_judge::Policy;
-use leaseproof_lab::plan::{self, PlanFile};
+use leaseproof_lab::plan::{self, LinesTable, PlanFile};
 use leaseproof_lab::run::{self, RunError, RunReport, RunSettings};
 use leaseproof_lab::scenarios::catalogue;
 use leaseproof_model::verdict::RunVerdict;
@@ -111,6 +111,21 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
             *slot = Some(texts_of(given));
         }
     }
+    for given in &args.env {
+        let (name, value) = pair("--env", given, "NAME=VALUE")?;
+        file.owner.env.insert(name.to_owned(), value.to_owned());
+    }
+    for given in &args.line {
+        let (event, expression) = pair("--line", given, "EVENT=REGEX")?;
+        let lines = file.owner.lines.get_or_insert_default();
+        let slot = lines.expression(event).ok_or_else(|| {
+            format!(
+                "--line: `{event}` is no event: there are {}",
+                LinesTable::EVENTS.join(", ")
+            )
+        })?;
+        *slot = Some(plan::from_command_line(expression.to_owned()));
+    }
     if !args.owner.is_empty() {
         file.owner.command = Some(plan::from_command_line(args.owner.clone()));
     }
@@ -131,6 +146,13 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
         }
     }
     plan::resolve(&file, path, &text).map_err(|error| error.to_string())
+}
+
+fn pair<'a>(flag: &str, given: &'a str, form: &str) -> Result<(&'a str, &'a str), String> {
+    given
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or_else(|| format!("{flag}: `{given}` is not of the form {form}"))
 }
 
 fn list() -> ExitCode {

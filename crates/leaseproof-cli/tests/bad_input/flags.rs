@@ -1,6 +1,6 @@
 //! The flags of `verify`.
 
-use crate::rig::Room;
+use crate::rig::{PROGRAM, Room};
 use serde_json::Value;
 
 #[test]
@@ -18,6 +18,15 @@ fn flags_bad() {
         (&["--prefix", ""], &["store.prefix: it is empty"]),
         (&["--preset", "x"], &["owner.preset: `x` is no preset"]),
         (&["--freeze", "x"], &["verify.freeze: `x`"]),
+        (&["--env", "X"], &["--env: `X` is not of the form NAME=VALUE"]),
+        (
+            &["--line", "dancing=x"],
+            &["--line: `dancing` is no event: there are waiting, acquired"],
+        ),
+        (
+            &["--line", "lost=("],
+            &["owner.lines.lost: the regular expression `(` is wrong"],
+        ),
         (&["--nope"], &["unexpected argument '--nope'"]),
         (
             &["--store", "redis://192.0.2.1:6379"],
@@ -33,6 +42,34 @@ fn flags_bad() {
         assert!(!ran.stderr.contains("geheim"), "{ran:#?}");
         assert!(room.files().is_empty(), "{flags:?}: {:?}", room.files());
     }
+}
+
+/// Every plan value can be given on the command line: a program that prints no JSON is understood.
+#[test]
+fn lines_and_env_ok() {
+    let room = Room::new();
+    let script = format!(
+        "{PROGRAM} owner | sed -u -n 's/.*\"acquired\",\"token\":\\([0-9]*\\).*/$WORD \\1/p; s/.*\"released\".*/bye/p' & \
+         trap 'kill $(pgrep -P $$ -f \"leaseproof owner\")' TERM; wait; wait"
+    );
+    let script = script.replace("$WORD", "'\"$WORD\"'");
+    let ran = room.quick(&[
+        "--env",
+        "WORD=taken",
+        "--line",
+        r"acquired=^taken (?P<token>\d+)$",
+        "--line",
+        "released=^bye$",
+        "--",
+        "sh",
+        "-c",
+        &script,
+    ]);
+    ran.no_panic();
+    let bundle = room.bundles().pop().expect("a bundle");
+    let text = std::fs::read_to_string(bundle.join("events.jsonl")).expect("the record");
+    assert!(text.contains(r#""raw":"taken "#), "{ran:#?}\n{text}");
+    room.nothing_left(&[]);
 }
 
 #[test]

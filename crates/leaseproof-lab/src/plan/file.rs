@@ -94,6 +94,35 @@ pub struct LinesTable {
     pub write_refused: Option<Text>,
 }
 
+impl LinesTable {
+    /// The names of its keys.
+    pub const EVENTS: [&'static str; 8] = [
+        "waiting",
+        "acquired",
+        "renewed",
+        "renew_failed",
+        "lost",
+        "released",
+        "write",
+        "write_refused",
+    ];
+
+    /// The expression for an event, by its key.
+    pub fn expression(&mut self, event: &str) -> Option<&mut Option<Text>> {
+        Some(match event {
+            "waiting" => &mut self.waiting,
+            "acquired" => &mut self.acquired,
+            "renewed" => &mut self.renewed,
+            "renew_failed" => &mut self.renew_failed,
+            "lost" => &mut self.lost,
+            "released" => &mut self.released,
+            "write" => &mut self.write,
+            "write_refused" => &mut self.write_refused,
+            _ => return None,
+        })
+    }
+}
+
 /// `[verify]`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -224,7 +224,7 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
         store: place.store(file)?,
         owner: OwnerPlan {
             command: place.command(file)?,
-            env: file.owner.env.clone(),
+            env: place.environment(file)?,
             patterns: place.patterns(file.owner.lines.as_ref())?,
         },
         scenarios,
@@ -295,15 +295,27 @@ impl Place<'_> {
         Ok(keys.iter().map(|key| key.get_ref().clone()).collect())
     }
 
+    fn environment(&self, file: &PlanFile) -> Result<BTreeMap<String, String>, PlanError> {
+        for (name, value) in &file.owner.env {
+            if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
+                let says = format!("owner.env: {name:?} can't be set: a name has no `=`, and neither side a NUL byte");
+                return Err(PlanError(says));
+            }
+        }
+        Ok(file.owner.env.clone())
+    }
+
     fn preset(&self, name: Option<&Text>) -> Result<Option<&'static Preset>, PlanError> {
         let Some(name) = name else { return Ok(None) };
         match Preset::find(name.get_ref()) {
             Some(preset) => Ok(Some(preset)),
             None => {
+                let known = preset_names();
+                let meant = nearest(name.get_ref(), known.split(", "));
+                let meant = meant.map_or_else(String::new, |it| format!(" (did you mean `{it}`?)"));
                 let says = format!(
-                    "owner.preset: `{}` is no preset: there are {}",
-                    name.get_ref(),
-                    preset_names()
+                    "owner.preset: `{}` is no preset{meant}: there are {known}",
+                    name.get_ref()
                 );
                 Err(self.at(name.span(), &says))
             }
