@@ -3,9 +3,11 @@
 use super::blow::Blow;
 use super::remains;
 use super::subject::{Manner, Subject};
+use leaseproof_model::history::Line;
 use leaseproof_proc::pidfd::PidFd;
 use leaseproof_proc::stat;
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::Path;
 use std::process::{ExitStatus, Output};
@@ -237,6 +239,40 @@ fn says_proven(bundle: &Path) -> bool {
     document.is_some_and(|document| document["verdict"] == "proven")
 }
 
+/// Every planned scenario has ended or was not offered, by the record's own lines: such a run was killed
+/// while it wrote its verdict down, and what it recorded can be judged.
+fn is_recorded_whole(bundle: &Path) -> bool {
+    let text = std::fs::read_to_string(bundle.join("events.jsonl")).unwrap_or_default();
+    let lines: Vec<Line> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let ended = |run: u32| {
+        lines
+            .iter()
+            .any(|line| matches!(line, Line::End { run: it, .. } if *it == run))
+    };
+    let mut planned = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut open = BTreeSet::new();
+    for line in &lines {
+        match line {
+            Line::Header(header) => planned.extend(header.scenarios.iter().copied()),
+            Line::Scenario { run, ask } => {
+                seen.insert(ask.scenario);
+                if !ended(*run) {
+                    open.insert(ask.scenario);
+                }
+            }
+            Line::NotOffered(it) => {
+                seen.insert(it.id);
+            }
+            _ => {}
+        }
+    }
+    open.is_empty() && planned.is_subset(&seen) && !planned.is_empty()
+}
+
 /// A partial bundle is readable and never proven.
 fn judge(subject: &Subject, bundles: &[std::path::PathBuf], outcome: &mut Outcome) {
     for bundle in bundles {
@@ -247,7 +283,7 @@ fn judge(subject: &Subject, bundles: &[std::path::PathBuf], outcome: &mut Outcom
             .and_then(|output| output.status.code());
         match status {
             Some(3) => {}
-            Some(0) if says_proven(bundle) => {}
+            Some(0) if says_proven(bundle) || is_recorded_whole(bundle) => {}
             Some(0) => outcome.left.push("its partial bundle is judged proven".to_owned()),
             Some(1) => outcome.accused.push(format!("{text} is judged violated")),
             other => outcome
