@@ -266,6 +266,7 @@ fn is_recorded_whole(bundle: &Path) -> bool {
             }
             Line::NotOffered(it) => {
                 seen.insert(it.id);
+                open.remove(&it.id);
             }
             _ => {}
         }
