@@ -262,7 +262,10 @@ fn meets(ran: &Ran, expectation: &Expectation) -> (bool, String) {
         .iter()
         .filter(|&&code| !found.contains(code))
         .collect();
-    let forbidden: Vec<_> = expectation.forbidden().into_iter().filter(|code| found.contains(*code))
+    let forbidden: Vec<_> = expectation
+        .forbidden()
+        .into_iter()
+        .filter(|code| found.contains(*code))
         .collect();
     if !verdict.not_offered.is_empty() {
         return (false, format!("not offered: {}", verdict.not_offered[0].why));

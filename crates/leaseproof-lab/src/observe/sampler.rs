@@ -70,7 +70,10 @@ impl Sampler {
                     span: None,
                     blocked_since: None,
                 };
-                while !stopped.load(Ordering::Relaxed) {
+                let mut more = true;
+                // One look comes after the stop was asked for: the story's end is covered too.
+                while more {
+                    more = !stopped.load(Ordering::Relaxed);
                     let pace = look.once();
                     looking.store(look.last.as_ref().map_or(0, |(at, _)| at.latest.0), Ordering::Relaxed);
                     std::thread::sleep(pace);
@@ -117,6 +120,17 @@ struct Span {
     longest_gap: Duration,
 }
 
+/// Gives `reading` what is known of its expiry from an earlier reading of the same state.
+fn narrow(reading: &mut Reading, earlier: &Reading) {
+    let known = earlier.held.as_ref().and_then(|held| held.expires);
+    if let (Some(held), Some(known)) = (&mut reading.held, known)
+        && let Some(expires) = held.expires
+        && known.uncertainty() < expires.uncertainty()
+    {
+        held.expires = Some(known);
+    }
+}
+
 struct Look {
     observer: Box<dyn Observe>,
     key: String,
@@ -160,6 +174,11 @@ impl Look {
             self.told = Some(at.latest);
             self.recorder
                 .record(Source::Store, None, at, What::Reading(reading.clone()));
+        }
+        if !changed && let Some((_, last)) = &self.last {
+            // Of one expiry the narrowest reading is kept: "the same" is not transitive, and a wide
+            // reading in between must not carry the comparison along.
+            narrow(&mut reading, last);
         }
         self.last = Some((at, reading));
         self.pace()

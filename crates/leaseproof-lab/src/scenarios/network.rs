@@ -30,7 +30,7 @@ pub fn reset(stage: &mut Stage<'_>) -> Step {
         stage.begin(&target, Some(&successor), WitnessMode::Record)?;
         stage.baseline(&target)?;
         let cut = stage.cut(&target, WireFault::Reset)?;
-        let due = stage.until_renewed_or_over(&target, cut.confirmed())?;
+        let due = stage.until_renewed_or_over(cut.confirmed())?;
         stage.heal(cut, due)?;
         stage.observe(&target)?;
         stage.end()
@@ -46,7 +46,7 @@ pub fn idle_drop(stage: &mut Stage<'_>) -> Step {
         stage.begin(&target, Some(&successor), WitnessMode::Record)?;
         stage.baseline(&target)?;
         let cut = stage.cut(&target, WireFault::IdleDrop)?;
-        let due = stage.until_renewed_or_over(&target, cut.confirmed())?;
+        let due = stage.until_renewed_or_over(cut.confirmed())?;
         stage.heal(cut, due)?;
         stage.observe(&target)?;
         stage.end()

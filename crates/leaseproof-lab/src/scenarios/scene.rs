@@ -71,8 +71,6 @@ pub struct Scene {
     pub grants: Vec<Seen>,
     /// The owner processes.
     pub owners: BTreeMap<OwnerName, Known>,
-    /// What the lab holds or did last.
-    pub lab: Option<(Deed, Option<HolderId>)>,
     /// The runner was late in this cycle.
     pub rig_late: bool,
     /// A writer was frozen inside its transaction in this cycle.
@@ -109,17 +107,14 @@ impl Scene {
         self.now = Some(event.at);
         match &event.what {
             What::Reading(reading) => self.reading(event.at, reading.held.as_ref()),
-            What::LabDid(deed) => {
-                if deed.outcome == Outcome::Applied {
-                    if let Some(holder) = &deed.holder
-                        && matches!(deed.deed, Deed::Acquired | Deed::Stole)
-                    {
-                        self.lab_holders.insert(holder.clone());
-                        if let Some(grant) = self.grant.as_mut().filter(|grant| &grant.holder == holder) {
-                            grant.owner = Some(OwnerName::lab());
-                        }
+            What::LabDid(deed) if deed.outcome == Outcome::Applied => {
+                if let Some(holder) = &deed.holder
+                    && matches!(deed.deed, Deed::Acquired | Deed::Stole)
+                {
+                    self.lab_holders.insert(holder.clone());
+                    if let Some(grant) = self.grant.as_mut().filter(|grant| &grant.holder == holder) {
+                        grant.owner = Some(OwnerName::lab());
                     }
-                    self.lab = Some((deed.deed, deed.holder.clone()));
                 }
             }
             What::RigLate { .. } => self.rig_late = true,

@@ -114,18 +114,24 @@ impl Stage<'_> {
         Ok(until)
     }
 
+    /// Waits until somebody looked at the store after now.
+    pub(super) fn until_looked(&mut self) -> Step {
+        let now = boot_now();
+        while self.sampler.as_ref().is_some_and(|sampler| sampler.looked() <= now)
+            && boot_now() < now.plus(Duration::from_secs(2))
+        {
+            self.pass(Duration::from_millis(2))?;
+        }
+        Ok(())
+    }
+
     /// Ends a cycle.
     pub fn end(&mut self) -> Step<Cycle> {
         self.unstep_clock();
         self.look();
         self.note(What::CycleEnded);
         // The cycle is covered only once somebody looked after its end; a gap there is this cycle's.
-        let ended = boot_now();
-        while self.sampler.as_ref().is_some_and(|sampler| sampler.looked() <= ended)
-            && boot_now() < ended.plus(Duration::from_secs(2))
-        {
-            self.pass(Duration::from_millis(2))?;
-        }
+        self.until_looked()?;
         self.look();
         let redraw = self.scene.rig_late || self.scene.writer_frozen;
         Ok(if redraw { Cycle::Redraw } else { Cycle::Kept })

@@ -113,7 +113,7 @@ impl Stage<'_> {
             FreezeMethod::Sigstop => Method::Sigstop,
             FreezeMethod::Cgroup => Method::CgroupV2,
             // Both in turn: an owner must bear both.
-            FreezeMethod::Auto if self.freezer_wanted() && self.cycle % 2 == 0 => Method::CgroupV2,
+            FreezeMethod::Auto if self.freezer_wanted() && self.cycle.is_multiple_of(2) => Method::CgroupV2,
             FreezeMethod::Auto => Method::Sigstop,
         }
     }

@@ -37,7 +37,8 @@ impl Stage<'_> {
             )));
         }
         self.lab_grant = grant;
-        Ok(())
+        // What ends again between two looks would have been seen by nobody.
+        self.until_looked()
     }
 
     /// Takes the lease, waiting for it if need be.

@@ -76,25 +76,28 @@ impl Stage<'_> {
         Ok(boot_now())
     }
 
-    /// Waits until `target`'s next renewal was applied, or its grant ended.
-    pub fn until_renewed_or_over(&mut self, target: &OwnerName, from: Moment) -> Step<BootNanos> {
+    /// Waits until the target's next renewal was applied, or its grant ended.
+    pub fn until_renewed_or_over(&mut self, from: Moment) -> Step<BootNanos> {
         self.say("waiting for the next renewal");
-        let (renewals, old) = (
-            self.scene.grant.as_ref().map_or(0, |grant| grant.renewals),
-            self.old_holder.clone(),
-        );
+        let renewals = self.scene.grant.as_ref().map_or(0, |grant| grant.renewals);
+        let old = self.old_holder.clone();
         let bound = from.latest.plus(self.takeover_bound());
-        let name = target.clone();
         self.wait(bound, None, |scene| match &scene.grant {
             Some(grant) if Some(&grant.holder) == old.as_ref() => grant.renewals > renewals,
             _ => true,
         })?;
-        let _ = name;
         Ok(boot_now())
     }
 
     /// Waits until the waiter is seen waiting: it says so, or it runs for two heartbeats.
     pub fn until_waiting(&mut self, waiter: &OwnerName) -> Step {
+        // A program takes its time to start; one that shows nothing at all is given some.
+        let started = boot_now().plus((self.budget().heartbeat * 2).max(Duration::from_secs(10)));
+        let name = waiter.clone();
+        self.wait(started, None, |scene| {
+            let known = scene.known(&name);
+            known.last_said.is_some() || known.connections > 0 || known.ended
+        })?;
         let span = self.budget().heartbeat * 2;
         self.pass(span)?;
         if self.scene.known(waiter).ended {
