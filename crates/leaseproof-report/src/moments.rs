@@ -1,7 +1,7 @@
 //! Where an event lies in its scenario: moments as people read them, from the scenario's start.
 
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Event, EventId};
+use leaseproof_model::event::{Event, EventId, What};
 use leaseproof_model::history::History;
 use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict};
 use std::collections::BTreeMap;
@@ -32,6 +32,14 @@ impl<'a> Record<'a> {
 
     pub(crate) fn event(&self, id: EventId) -> Option<&'a Event> {
         self.by_id.get(&id).map(|&at| &self.history.events[at])
+    }
+
+    /// Why the scenario ended before its cycles did, if it did.
+    pub(crate) fn abandoned(&self) -> Option<&'a str> {
+        self.history.events.iter().find_map(|it| match &it.what {
+            What::Abandoned { why } => Some(why.as_str()),
+            _ => None,
+        })
     }
 
     /// Seconds from the scenario's start.

@@ -132,12 +132,45 @@ pub(crate) fn measure(name: &str, value: f64) -> (String, String) {
         .iter()
         .find_map(|(end, unit)| Some((name.strip_suffix(end)?, *unit)))
         .unwrap_or((name, ""));
+    let value = not_negative(value);
     let number = if unit.is_empty() && value.fract() == 0.0 {
         format!("{value:.0}")
     } else {
         format!("{value:.1}")
     };
     (stem.replace('_', " "), format!("{number}{unit}"))
+}
+
+/// A measure as it is shown: below zero lies only what two clocks' readings don't resolve.
+pub(crate) fn not_negative(value: f64) -> f64 {
+    if value <= 0.0 { 0.0 } else { value }
+}
+
+/// "cycle 2", "cycles 1, 2, 3"; nothing where none is named.
+pub(crate) fn cycles(cycles: impl Iterator<Item = u32>) -> String {
+    let mut all: Vec<u32> = cycles.filter(|it| *it > 0).collect();
+    all.sort_unstable();
+    all.dedup();
+    let listed: Vec<String> = all.iter().map(ToString::to_string).collect();
+    match listed.len() {
+        0 => String::new(),
+        1 => format!("cycle {}", listed[0]),
+        _ => format!("cycles {}", listed.join(", ")),
+    }
+}
+
+/// The places of the run's scenarios: violated first, then those that can't be told, then proven.
+pub(crate) fn worst_first(run: &RunVerdict) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..run.scenarios.len()).collect();
+    places.sort_by_key(|at| std::cmp::Reverse(run.scenarios[*at].verdict));
+    places
+}
+
+/// Whether somebody stopped the run: then what is open says nothing about the owner.
+pub(crate) fn interrupted(run: &RunVerdict) -> bool {
+    run.incomplete
+        .as_deref()
+        .is_some_and(|why| why.contains("interrupted") || why.contains("stopped"))
 }
 
 /// "1 cycle", "3 cycles".

@@ -1,0 +1,137 @@
+//! One scenario: a line, and below it what was found where there is something to tell.
+
+use super::paper::{Paint, Paper};
+use super::{findings, of_verdict, one_store, premises};
+use crate::moments::Record;
+use crate::visible::visible;
+use crate::words;
+use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict, Verdict};
+
+/// The scenario at this place of the run, and its twin where that has something of its own to tell.
+pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Record<'_>]) {
+    let scenario = &run.scenarios[at];
+    let wide = names(run).map(|name| name.chars().count()).max().unwrap_or(0);
+    let twin_is_quiet = |twin: &ScenarioVerdict| twin.verdict == Verdict::Proven && !findings::any(twin);
+    let mut notes = Vec::new();
+    if !words::in_the_count(scenario) {
+        notes.push("self-check of the rig");
+    }
+    if scenario.twin.as_deref().is_some_and(twin_is_quiet) {
+        notes.push("its unstepped twin too");
+    }
+    let own: Vec<&Record<'_>> = records.iter().filter(|it| !it.history.ask.twin).collect();
+    block(paper, run, scenario, &own, &name(run, scenario), wide, &notes);
+    if let Some(twin) = scenario.twin.as_deref().filter(|twin| !twin_is_quiet(twin)) {
+        let own: Vec<&Record<'_>> = records.iter().filter(|it| it.history.ask.twin).collect();
+        let name = format!("unstepped twin of {}", name(run, scenario));
+        block(paper, run, twin, &own, &name, wide, &[]);
+    }
+}
+
+fn names(run: &RunVerdict) -> impl Iterator<Item = String> {
+    run.scenarios.iter().map(|it| name(run, it))
+}
+
+fn name(run: &RunVerdict, scenario: &ScenarioVerdict) -> String {
+    if one_store(run).is_some() {
+        scenario.id.to_string()
+    } else {
+        format!("{} on {}", scenario.id, visible(&scenario.store))
+    }
+}
+
+fn block(
+    paper: &mut Paper,
+    run: &RunVerdict,
+    scenario: &ScenarioVerdict,
+    records: &[&Record<'_>],
+    name: &str,
+    wide: usize,
+    notes: &[&str],
+) {
+    let tells = scenario.verdict != Verdict::Proven || findings::any(scenario);
+    paper.gap_if(tells);
+    let paint = of_verdict(scenario.verdict);
+    let mark = paper.mark(scenario.verdict);
+    let name = format!("{name:<wide$}  ");
+    let verdict = format!("{:<11}  ", scenario.verdict.as_str());
+    let mut tail = format!(
+        "{}/{} cycle{}  {:.1} s",
+        scenario.cycles_held,
+        scenario.cycles,
+        if scenario.cycles == 1 { "" } else { "s" },
+        scenario.took_ms as f64 / 1000.0
+    );
+    if !notes.is_empty() {
+        tail.push_str(&format!("  ({})", notes.join("; ")));
+    }
+    paper.line(
+        0,
+        &[
+            (paint, mark),
+            (Paint::Plain, " "),
+            (Paint::Bold, &name),
+            (paint, &verdict),
+            (Paint::Dim, &tail),
+        ],
+    );
+    if !tells {
+        return;
+    }
+    moved_by(paper, scenario);
+    let interrupted = words::interrupted(run);
+    let abandoned = records.iter().find_map(|it| it.abandoned());
+    if !interrupted && let Some(says) = records.first().and_then(|it| cut_short(scenario, it, abandoned)) {
+        paper.line(4, &[(Paint::Warn, &says)]);
+    }
+    let whole = records
+        .iter()
+        .any(|it| it.history.complete && scenario.cycles >= it.history.ask.cycles);
+    if scenario.verdict == Verdict::CannotTell {
+        // In a scenario that can't be told, the missing premise is the answer; after an interruption
+        // it only says again that there was one.
+        if interrupted && !whole {
+            paper.line(4, &[(Paint::Warn, "the interruption left it undecided")]);
+        } else {
+            premises::in_full(paper, scenario);
+        }
+    }
+    findings::all(paper, scenario, records, abandoned.is_some());
+    if scenario.verdict == Verdict::Violated {
+        premises::in_short(paper, scenario);
+    }
+    paper.gap_if(true);
+}
+
+/// Which part of the verdict moved it, where that is not safety.
+fn moved_by(paper: &mut Paper, scenario: &ScenarioVerdict) {
+    if scenario.verdict != Verdict::Violated || scenario.safety == Verdict::Violated {
+        return;
+    }
+    let moved = scenario.findings.iter().find(|it| words::weighs(scenario, it));
+    let says = match moved {
+        Some(finding) => format!(
+            "safety {}; availability alone moved the verdict, by {}:",
+            scenario.safety,
+            visible(&finding.rule)
+        ),
+        None => format!(
+            "safety {}; availability alone moved the verdict, and no finding says by what: see the report",
+            scenario.safety
+        ),
+    };
+    paper.line(4, &[(Paint::Plain, &says)]);
+}
+
+/// Why fewer cycles were run than were asked for.
+fn cut_short(scenario: &ScenarioVerdict, record: &Record<'_>, abandoned: Option<&str>) -> Option<String> {
+    let asked = record.history.ask.cycles;
+    let ran = scenario.cycles;
+    match abandoned {
+        Some(why) => Some(format!("ended early, in cycle {ran} of {asked}: {}", visible(why))),
+        None if ran < asked => Some(format!(
+            "ended early, in cycle {ran} of {asked}, and the record doesn't say why"
+        )),
+        None => None,
+    }
+}
