@@ -49,17 +49,18 @@ fn flags_bad() {
 fn lines_and_env_ok() {
     let room = Room::new();
     let script = format!(
-        "{PROGRAM} owner | sed -u -n 's/.*\"acquired\",\"token\":\\([0-9]*\\).*/$WORD \\1/p; s/.*\"released\".*/bye/p' & \
-         trap 'kill $(pgrep -P $$ -f \"leaseproof owner\")' TERM; wait; wait"
+        r#"pipe=$LEASEPROOF_OWNER.pipe; mkfifo $pipe
+sed -u -e 's/[{{"]//g' -e "s/^lease:\([a-z_]*\),.*token:\([0-9]*\).*/$WORD \1 \2/" <$pipe &
+{PROGRAM} owner >$pipe & owner=$!
+trap 'kill $owner' TERM; wait $owner; wait"#
     );
-    let script = script.replace("$WORD", "'\"$WORD\"'");
     let ran = room.quick(&[
         "--env",
         "WORD=taken",
         "--line",
-        r"acquired=^taken (?P<token>\d+)$",
+        r"acquired=^taken acquired (?P<token>\d+)$",
         "--line",
-        "released=^bye$",
+        "released=^taken released",
         "--",
         "sh",
         "-c",
@@ -68,8 +69,14 @@ fn lines_and_env_ok() {
     ran.no_panic();
     let bundle = room.bundles().pop().expect("a bundle");
     let text = std::fs::read_to_string(bundle.join("events.jsonl")).expect("the record");
-    assert!(text.contains(r#""raw":"taken "#), "{ran:#?}\n{text}");
-    room.nothing_left(&[]);
+    for said in [
+        r#""event":"acquired","token":1"#,
+        r#""raw":"taken acquired 1""#,
+        r#""event":"released""#,
+    ] {
+        assert!(text.contains(said), "{said}: {ran:#?}\n{text}");
+    }
+    room.nothing_left(&["a1.pipe", "a2.pipe"]);
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn plan_bad() {
         ),
         (
             "[owner]\npreset = \"redlok\"",
-            &["plan.toml:2:10: owner.preset: `redlok` is no preset: there are"],
+            &["plan.toml:2:10: owner.preset: `redlok` is no preset (did you mean `redlock`?): there are"],
         ),
         ("[owner]\ncommand = []", &["plan.toml:2:11: owner.command: it is empty"]),
         ("[owner]\ncommand = [\"./nope\"]", &["the owner `./nope` is not there"]),
