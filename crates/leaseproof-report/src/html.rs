@@ -21,6 +21,7 @@ mod owner;
 mod page;
 mod record;
 mod scale;
+mod straddling;
 mod table;
 
 /// The run as one HTML page. Records join their scenarios by id and store; a repeat adds a record.

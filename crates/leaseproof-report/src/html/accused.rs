@@ -1,6 +1,7 @@
 //! Which events a record's findings name, and which act is the first violation.
 
 use crate::html::grants::Grant;
+use crate::html::straddling::straddling;
 use crate::moments::Record;
 use crate::words;
 use leaseproof_model::event::{Event, EventId, What};
@@ -19,8 +20,20 @@ pub(crate) struct Accused {
     pub(crate) acts: BTreeMap<EventId, Vec<String>>,
     /// The first of them, or the first thing that a breach names where no act is accused.
     pub(crate) first: Option<EventId>,
+    /// The finding on the first violation: its rule, its owner and its own sentence.
+    pub(crate) because: Option<Because>,
+    /// Writes that were on their way when the lease ended.
+    pub(crate) straddling: BTreeSet<EventId>,
     /// All that the findings on the first violation name, the story around it.
     pub(crate) story: Vec<EventId>,
+}
+
+/// What a finding says.
+#[derive(Debug)]
+pub(crate) struct Because {
+    pub(crate) rule: String,
+    pub(crate) owner: Option<String>,
+    pub(crate) says: String,
 }
 
 impl Accused {
@@ -54,7 +67,13 @@ impl Accused {
         if let Some((event, finding)) = first {
             it.first = Some(event.id);
             it.story.clone_from(&finding.evidence);
+            it.because = Some(Because {
+                rule: finding.rule.clone(),
+                owner: finding.owner.clone(),
+                says: finding.says.clone(),
+            });
         }
+        it.straddling = straddling(scenario, record, grants, &|id| it.acts.contains_key(&id));
         it
     }
 }

@@ -4,6 +4,7 @@ use crate::html::lane::{Lane, Span, SpanKind};
 use crate::html::marks::{marks, thinning};
 use crate::html::scale::Scale;
 use crate::visible::visible;
+use crate::words;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::EventId;
 use serde::Serialize;
@@ -91,9 +92,15 @@ pub(crate) fn chart(lanes: &[Lane], of: &Subject<'_>) -> Chart {
         svg,
         labels: labels(lanes),
         note: (left_out > 0).then(|| {
+            let (marks, lie) = if left_out == 1 {
+                ("1 routine mark is", "it lies")
+            } else {
+                (&*format!("{left_out} routine marks are"), "each lies")
+            };
             format!(
-                "Cut: {left_out} routine marks that lie within {apart:.0} pixels of another of their kind are not \
-                 drawn apart. No time is cut out, and every mark that a finding names is drawn."
+                "Cut: {marks} not drawn, since {lie} within {} of another of its kind. No time is cut out, and every \
+                 mark that a finding names is drawn.",
+                words::count(apart as usize, "pixel")
             )
         }),
         width,

@@ -52,6 +52,7 @@ pub(crate) struct Span {
 pub(crate) enum MarkKind {
     Accepted,
     Rejected,
+    Straddling,
     Acquired,
     Renewed,
     Failed,
@@ -102,6 +103,12 @@ impl Mark {
         accused: &Accused,
     ) -> Self {
         let named = accused.by_findings.contains(&event.id);
+        let (kind, text, more) = if accused.straddling.contains(&event.id) {
+            let more = "; it was on its way when the lease ended (straddling): no violation by itself";
+            (MarkKind::Straddling, String::new(), more)
+        } else {
+            (kind, text, "")
+        };
         Self {
             kind,
             at: event.at,
@@ -111,7 +118,7 @@ impl Mark {
             text,
             // Routine marks are drawn many in one, so none of them is told by itself.
             title: if named || !kind.is_routine() {
-                sentence::of(event)
+                sentence::of(event) + more
             } else {
                 String::new()
             },

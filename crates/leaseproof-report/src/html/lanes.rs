@@ -9,7 +9,7 @@ use crate::moments::Record;
 use crate::sentence;
 use crate::visible::visible;
 use crate::words;
-use leaseproof_model::event::What;
+use leaseproof_model::event::{OwnerEvent, What};
 use std::collections::BTreeMap;
 
 /// All lanes of a record, from top to bottom.
@@ -17,8 +17,23 @@ pub(crate) fn lanes(record: &Record<'_>, grants: &[Grant], accused: &Accused) ->
     let owners = owners(record, grants);
     let colour_of = |name: Option<&str>| name.and_then(|name| owners.iter().position(|it| it == name));
     let mut lanes = vec![faults(record, accused), store(record, grants, accused, &colour_of)];
+    // A restart that never came to act has no lane of its own: it is drawn where its slot began.
+    let mut of_slot: BTreeMap<&str, usize> = BTreeMap::new();
     for (colour, owner) in owners.iter().enumerate() {
-        lanes.push(owner_lane(record, accused, owner, colour));
+        let lane = owner_lane(record, accused, owner, colour);
+        let slot = slot(record, owner);
+        match slot.and_then(|slot| of_slot.get(slot)) {
+            Some(&host) if !acted(record, grants, owner) => {
+                let host: &mut Lane = &mut lanes[host];
+                host.sub = format!("{} + {}", host.sub, lane.label);
+                host.spans.extend(lane.spans);
+                host.marks.extend(lane.marks);
+            }
+            _ => {
+                of_slot.extend(slot.map(|slot| (slot, lanes.len())));
+                lanes.push(lane);
+            }
+        }
     }
     lanes.push(resource(record, accused, &colour_of));
     lanes.extend(coverage(record));
@@ -39,6 +54,29 @@ fn owners(record: &Record<'_>, grants: &[Grant]) -> Vec<String> {
         }
     }
     found
+}
+
+/// The slot that an owner process was started in.
+fn slot<'a>(record: &Record<'a>, owner: &str) -> Option<&'a str> {
+    record.history.events.iter().find_map(|event| match &event.what {
+        What::Started { slot, .. } if event.owner.as_ref().is_some_and(|it| it.as_str() == owner) => {
+            Some(slot.as_str())
+        }
+        _ => None,
+    })
+}
+
+/// Whether the store granted it a lease, or it claimed one, wrote, or met a fault.
+fn acted(record: &Record<'_>, grants: &[Grant], owner: &str) -> bool {
+    let events = record.history.events.iter();
+    grants.iter().any(|it| it.owner.as_deref() == Some(owner))
+        || events
+            .filter(|it| it.owner.as_ref().is_some_and(|it| it.as_str() == owner))
+            .any(|event| match &event.what {
+                What::Said(said) => said.event != OwnerEvent::Waiting,
+                What::Write(_) | What::WriteHeld { .. } | What::Fault(_) => true,
+                _ => false,
+            })
 }
 
 fn store(

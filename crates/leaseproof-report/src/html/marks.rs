@@ -79,6 +79,7 @@ fn class_and_word(kind: MarkKind) -> (&'static str, &'static str) {
     match kind {
         MarkKind::Accepted => ("acc", "write accepted"),
         MarkKind::Rejected => ("rej", "write rejected"),
+        MarkKind::Straddling => ("strad", "straddling write"),
         MarkKind::Acquired => ("acq", "acquired"),
         MarkKind::Renewed => ("ren", "renewed"),
         MarkKind::Failed => ("fail", "renewal failed"),
@@ -138,6 +139,13 @@ fn one(svg: &mut String, mark: &Mark, of: &Subject<'_>) {
                     "<path class=\"{class}{colour}\" d=\"M{:.1} {}l8 8m0 -8l-8 8\"/>",
                     x - 4.0,
                     y - 4.0
+                )
+            }
+            MarkKind::Straddling => {
+                write!(
+                    svg,
+                    "<path class=\"{class}{colour}\" d=\"M{x:.1} {}l5 7l-5 7l-5 -7z\"/>",
+                    y - 7.0
                 )
             }
             MarkKind::Acquired => {

@@ -28,6 +28,8 @@ pub(crate) struct Page<'a> {
     held: String,
     run: String,
     seed: u64,
+    date: Option<String>,
+    version: &'static str,
     took: String,
     incomplete: Option<String>,
     budget: Vec<(&'static str, String)>,
@@ -103,7 +105,7 @@ struct PremiseView {
 pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> {
     let of_scenario = records(run, histories);
     let share = Share::new(of_scenario.iter().map(Vec::len).sum());
-    let mut scenarios = Vec::new();
+    let mut scenarios: Vec<Section> = Vec::new();
     for (scenario, records) in run.scenarios.iter().zip(&of_scenario) {
         let (twins, own): (Vec<_>, Vec<_>) = records.iter().partition(|it| it.history.ask.twin);
         scenarios.push(section(scenario, &own, scenarios.len() + 1, false, &share));
@@ -111,6 +113,14 @@ pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> 
             scenarios.push(section(twin, &twins, scenarios.len() + 1, true, &share));
         }
     }
+    // The anchors keep the catalogue's order; what is read first is what is broken.
+    let order = words::worst_first(run);
+    let place = |id: &str, store: &str| {
+        order
+            .iter()
+            .position(|at| run.scenarios[*at].id.as_str() == id && visible(&run.scenarios[*at].store) == store)
+    };
+    scenarios.sort_by_key(|it| place(it.id, &it.store));
     let first = scenarios
         .iter()
         .flat_map(|it| &it.records)
@@ -122,6 +132,8 @@ pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> 
         held: words::held(run),
         run: visible(&run.run).into_owned(),
         seed: run.seed,
+        date: date(histories),
+        version: env!("CARGO_PKG_VERSION"),
         took: words::span(Duration::from_millis(run.took_ms)),
         incomplete: run.incomplete.as_deref().map(|it| visible(it).into_owned()),
         budget: budget(run),
@@ -142,6 +154,38 @@ fn tone(verdict: Verdict) -> &'static str {
         Verdict::CannotTell => "open",
         Verdict::Violated => "bad",
     }
+}
+
+/// The day and time of the first stamped event, by the host's wall clock, in UTC.
+fn date(histories: &[&History]) -> Option<String> {
+    let wall = histories
+        .iter()
+        .flat_map(|it| &it.events)
+        .filter_map(|it| it.stamp)
+        .map(|it| it.wall.0)
+        .filter(|it| *it > 0)
+        .min()?;
+    let seconds = i64::try_from(wall / 1_000_000_000).ok()?;
+    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+    // Howard Hinnant's days to civil date.
+    let shifted = days + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    Some(format!(
+        "{year:04}-{month:02}-{day:02} {:02}:{:02} UTC",
+        of_day / 3600,
+        of_day % 3600 / 60
+    ))
 }
 
 fn budget(run: &RunVerdict) -> Vec<(&'static str, String)> {

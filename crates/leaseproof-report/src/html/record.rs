@@ -2,6 +2,7 @@
 
 use crate::html::accused::Accused;
 use crate::html::draw::{Chart, Subject, chart};
+use crate::html::faults::faults_of;
 use crate::html::grants::{Grant, grants};
 use crate::html::lanes::lanes;
 use crate::html::scale::Scale;
@@ -9,8 +10,9 @@ use crate::html::table::{Row, table};
 use crate::moments::Record;
 use crate::sentence;
 use crate::visible::visible;
+use crate::words;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{EventId, What};
+use leaseproof_model::event::{EventId, FaultKind, What};
 use leaseproof_model::verdict::ScenarioVerdict;
 use serde::Serialize;
 use std::time::Duration;
@@ -27,7 +29,12 @@ pub(crate) struct First {
     anchor: String,
     cycle: u32,
     when: String,
+    /// The finding's own sentence.
     says: String,
+    /// The act that it accuses, where it is one.
+    act: Option<String>,
+    /// How long the owner was frozen, and when its lease ended.
+    pause: Option<String>,
     store_says: Option<String>,
     rules: Vec<String>,
     #[serde(skip)]
@@ -188,6 +195,7 @@ fn first(
     grants: &[Grant],
 ) -> Option<First> {
     let event = record.event(accused.first?)?;
+    let because = accused.because.as_ref()?;
     let owner = event.owner.as_ref().map(|it| it.as_str());
     let is_act = accused.acts.contains_key(&event.id);
     let holder = grants.iter().find(|it| it.surely_at(event.at));
@@ -206,18 +214,68 @@ fn first(
             .find(|it| it.owner.as_deref() == owner && it.until.latest < event.at.earliest)
             .map(|it| format!("Its own grant had ended at +{:.3} s.", record.seconds(it.until.latest))),
     };
-    let mut rules: Vec<String> = accused.acts.get(&event.id).cloned().unwrap_or_default();
-    rules.dedup();
+    let mut rules = vec![because.rule.clone()];
+    for rule in accused.acts.get(&event.id).into_iter().flatten() {
+        if !rules.contains(rule) {
+            rules.push(rule.clone());
+        }
+    }
+    let about = because.owner.as_deref().or(owner);
     Some(First {
         scenario: scenario.id.as_str(),
         anchor: format!("{anchor}close-up"),
         cycle: event.cycle,
         when: record.when(event),
-        says: sentence::accusing(event),
+        says: visible(&because.says).into_owned(),
+        act: is_act.then(|| sentence::accusing(event)),
+        pause: about.and_then(|owner| pause(record, owner, event.at.latest, grants)),
         store_says,
         rules,
         order: event.at.earliest,
     })
+}
+
+fn is_pause(kind: FaultKind) -> bool {
+    matches!(
+        kind,
+        FaultKind::PauseTree | FaultKind::PauseParent | FaultKind::PauseChild
+    )
+}
+
+/// How long the owner had been frozen before this moment, and when the lease that it had then ended.
+fn pause(record: &Record<'_>, owner: &str, at: BootNanos, grants: &[Grant]) -> Option<String> {
+    let fault = faults_of(record)
+        .into_iter()
+        .filter(|it| it.owner.as_deref() == Some(owner) && is_pause(it.kind))
+        .filter(|it| it.confirmed.is_some_and(|from| from <= at))
+        .max_by_key(|it| it.confirmed)?;
+    let from = fault.confirmed?;
+    let mut text = match fault.undone {
+        Some(to) => format!(
+            "{} was frozen for {}, from +{:.3} s to +{:.3} s",
+            visible(owner),
+            words::span(to.since(from)),
+            record.seconds(from),
+            record.seconds(to)
+        ),
+        None => format!("{} was frozen from +{:.3} s on", visible(owner), record.seconds(from)),
+    };
+    let lease = grants
+        .iter()
+        .rev()
+        .find(|it| it.owner.as_deref() == Some(owner) && it.from.earliest <= from);
+    if let Some(lease) = lease.filter(|it| it.until.latest <= record.end) {
+        text.push_str(&format!(
+            "; its lease {} at +{:.3} s",
+            if lease.until.latest <= from {
+                "had ended"
+            } else {
+                "ended"
+            },
+            record.seconds(lease.until.latest)
+        ));
+    }
+    Some(text + ".")
 }
 
 fn description(scenario: &ScenarioVerdict, record: &Record<'_>, first: &Option<First>) -> String {

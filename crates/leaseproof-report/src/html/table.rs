@@ -135,9 +135,11 @@ pub(crate) fn table(
         rest,
         cut: (left_out > 0).then(|| {
             format!(
-                "Cut: {left_out} rows (routine ones such as accepted writes, renewals and traffic first) are not \
-                 listed here, to keep this page small. All events are in events.jsonl of the bundle; every event \
-                 that a finding or premise names is listed above."
+                "Cut: to keep this page small, {} (routine ones such as accepted writes, renewals and traffic first) \
+                 {} not listed here. All events are in events.jsonl of the bundle; every event \
+                 that a finding or premise names is listed above.",
+                words::count(left_out, "row"),
+                if left_out == 1 { "is" } else { "are" }
             )
         }),
     }

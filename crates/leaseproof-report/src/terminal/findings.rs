@@ -95,7 +95,12 @@ fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], record
     }
     let more = |shown: usize| evidence.len().saturating_sub(shown);
     if shown.is_empty() && !evidence.is_empty() {
-        let ids: Vec<String> = first.evidence.iter().take(MOST_EVENTS).map(ToString::to_string).collect();
+        let ids: Vec<String> = first
+            .evidence
+            .iter()
+            .take(MOST_EVENTS)
+            .map(ToString::to_string)
+            .collect();
         let mut line = format!("proven by {}", ids.join(", "));
         if more(ids.len()) > 0 {
             line.push_str(&format!(", and {} more: see the report", more(ids.len())));

@@ -56,7 +56,7 @@ fn cannot_tell(run: &RunVerdict) -> Vec<String> {
     }
     if undecided {
         steps.push(format!(
-            "change what the missing premises name, then run again with --seed {}",
+            "change what is named as missing above, then run again with --seed {}",
             run.seed
         ));
     }

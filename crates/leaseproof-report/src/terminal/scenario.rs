@@ -10,7 +10,6 @@ use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict, Verdict};
 /// The scenario at this place of the run, and its twin where that has something of its own to tell.
 pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Record<'_>]) {
     let scenario = &run.scenarios[at];
-    let wide = names(run).map(|name| name.chars().count()).max().unwrap_or(0);
     let twin_is_quiet = |twin: &ScenarioVerdict| twin.verdict == Verdict::Proven && !findings::any(twin);
     let mut notes = Vec::new();
     if !words::in_the_count(scenario) {
@@ -20,16 +19,12 @@ pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Rec
         notes.push("its unstepped twin too");
     }
     let own: Vec<&Record<'_>> = records.iter().filter(|it| !it.history.ask.twin).collect();
-    block(paper, run, scenario, &own, &name(run, scenario), wide, &notes);
+    block(paper, run, scenario, &own, &name(run, scenario), &notes);
     if let Some(twin) = scenario.twin.as_deref().filter(|twin| !twin_is_quiet(twin)) {
         let own: Vec<&Record<'_>> = records.iter().filter(|it| it.history.ask.twin).collect();
         let name = format!("unstepped twin of {}", name(run, scenario));
-        block(paper, run, twin, &own, &name, wide, &[]);
+        block(paper, run, twin, &own, &name, &[]);
     }
-}
-
-fn names(run: &RunVerdict) -> impl Iterator<Item = String> {
-    run.scenarios.iter().map(|it| name(run, it))
 }
 
 fn name(run: &RunVerdict, scenario: &ScenarioVerdict) -> String {
@@ -46,15 +41,17 @@ fn block(
     scenario: &ScenarioVerdict,
     records: &[&Record<'_>],
     name: &str,
-    wide: usize,
     notes: &[&str],
 ) {
     let tells = scenario.verdict != Verdict::Proven || findings::any(scenario);
     paper.gap_if(tells);
     let paint = of_verdict(scenario.verdict);
     let mark = paper.mark(scenario.verdict);
+    let widest = |word: &dyn Fn(&ScenarioVerdict) -> usize| run.scenarios.iter().map(word).max().unwrap_or(0);
+    let wide = widest(&|it| self::name(run, it).chars().count());
     let name = format!("{name:<wide$}  ");
-    let verdict = format!("{:<11}  ", scenario.verdict.as_str());
+    let wide = widest(&|it| it.verdict.as_str().len());
+    let verdict = format!("{:<wide$}  ", scenario.verdict.as_str());
     let mut tail = format!(
         "{}/{} cycle{}  {:.1} s",
         scenario.cycles_held,
