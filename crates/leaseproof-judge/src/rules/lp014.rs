@@ -2,7 +2,7 @@
 
 use super::{Facts, evidence, of};
 use crate::words::{count, ms};
-use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::event::{EventId, OwnerEvent, WireSeen};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::LP014;
 use leaseproof_model::truth::Truth;
@@ -36,13 +36,19 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             ));
         }
         let Some(ended) = owner.ended else { continue };
+        // What the network held back is delivered when it heals, also for a process that is gone by then.
+        if owner.wires.iter().any(|(_, wire)| wire.seen == WireSeen::RequestSwallowed) {
+            continue;
+        }
+        // A request in flight at its end may still be applied; a renewer that lives on does it again.
+        let in_flight = timeline.ask.budget.renew_timeout;
         for index in &owner.grants {
             let grant = &timeline.grants[*index];
             let after = grant
                 .extensions
                 .iter()
                 .rev()
-                .find(|change| ended.at.latest < change.at.earliest);
+                .find(|change| ended.at.latest.plus(in_flight) < change.at.earliest);
             if let Some(change) = after {
                 let says = format!(
                     "the lease of {} was extended {} after its process had ended",
