@@ -174,3 +174,58 @@ fn a_large_run_stays_small_and_says_what_it_cut_ok() {
         }
     }
 }
+
+#[test]
+fn the_banner_says_the_findings_own_sentence_and_the_pause_ok() {
+    let sample = sample::sample();
+    let page = html::render(&sample.run, &sample.histories());
+    let banner = page
+        .split("id=\"first-violation\"")
+        .nth(1)
+        .and_then(|it| it.split("</header>").next())
+        .unwrap();
+    assert!(
+        banner.contains("b1 acted 6 times, up to 530.0 ms after it ran again"),
+        "{banner}"
+    );
+    assert!(banner.contains("LP004"));
+    assert!(banner.contains("b1 was frozen for 2.97 s"), "{banner}");
+    assert!(banner.contains("its lease ended at +"));
+}
+
+#[test]
+fn a_straddling_write_is_marked_only_where_the_judge_counted_one() {
+    let mut sample = sample::sample();
+    let marks = |sample: &sample::Sample| {
+        let page = html::render(&sample.run, &sample.histories());
+        page.matches("no violation by itself</title>").count()
+    };
+    for scenario in &mut sample.run.scenarios {
+        scenario.measures.insert("straddling_writes".to_owned(), 0.0);
+    }
+    assert_eq!(marks(&sample), 0);
+}
+
+#[test]
+fn broken_scenarios_are_read_first_ok() {
+    let mut sample = sample::sample();
+    sample.run.scenarios.reverse();
+    let page = html::render(&sample.run, &sample.histories());
+    let table = page.split("class=\"summary\"").nth(1).unwrap();
+    assert!(table.find("pause-over-ttl</a>").unwrap() < table.find("key-stolen</a>").unwrap());
+    assert!(table.find("key-stolen</a>").unwrap() < table.find("pause-uncontested</a>").unwrap());
+}
+
+#[test]
+fn the_head_says_which_run_this_is_ok() {
+    let head = page();
+    let head = head.split("</header>").next().unwrap();
+    for wanted in [
+        concat!("leaseproof ", env!("CARGO_PKG_VERSION")),
+        "seed 7",
+        "worst pause",
+        "20261130-031502-7f3a",
+    ] {
+        assert!(head.contains(wanted), "{wanted}");
+    }
+}

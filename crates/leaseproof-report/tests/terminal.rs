@@ -79,3 +79,112 @@ fn foreign_text_can_not_steer_the_terminal_bad() {
     assert!(!text.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']));
     assert!(!text.lines().any(|line| line.trim_start().starts_with("proven: all")));
 }
+
+fn text_of(run: &leaseproof_model::verdict::RunVerdict, histories: &[&leaseproof_model::history::History]) -> String {
+    render_with_moments(run, histories, &TerminalStyle::default(), &places())
+}
+
+#[test]
+fn the_same_breach_in_three_cycles_is_told_once_ok() {
+    let mut run = sample::sample().run;
+    let first = run.scenarios[0].findings[0].clone();
+    for cycle in [1, 3] {
+        let mut again = first.clone();
+        again.cycle = cycle;
+        again.says = "told by the report".to_owned();
+        run.scenarios[0].findings.push(again);
+    }
+    let text = render(&run, &TerminalStyle::default(), &places());
+    assert!(text.contains("LP004 silent-retention  breach, owner b1, cycles 1, 2, 3"));
+    assert!(!text.contains("told by the report"));
+}
+
+#[test]
+fn what_the_other_owner_did_is_told_apart_bad() {
+    let mut run = sample::sample().run;
+    let mut other = run.scenarios[0].findings[0].clone();
+    other.owner = Some("a1".to_owned());
+    other.says = "a1 did so, too".to_owned();
+    run.scenarios[0].findings.push(other);
+    assert!(render(&run, &TerminalStyle::default(), &places()).contains("a1 did so, too"));
+}
+
+#[test]
+fn a_violated_scenario_comes_before_a_proven_one_ok() {
+    let mut run = sample::sample().run;
+    run.scenarios.reverse();
+    let text = render(&run, &TerminalStyle::default(), &places());
+    let at = |name: &str| text.find(&format!("{name} ")).unwrap();
+    assert!(at("✗ pause-over-ttl") < at("? key-stolen"));
+    assert!(at("? key-stolen") < at("✓ pause-uncontested"));
+}
+
+#[test]
+fn availability_alone_shows_the_sentence_that_moved_it_ok() {
+    let mut run = sample::sample().run;
+    let scenario = &mut run.scenarios[0];
+    scenario.safety = Verdict::Proven;
+    scenario.availability = Some(Verdict::Violated);
+    let mut moved = scenario.findings[0].clone();
+    moved.rule = "LP016".to_owned();
+    moved.class = leaseproof_model::rule::Class::Availability;
+    moved.says = "it gave up without need".to_owned();
+    scenario.findings.retain(|it| it.rule == "LP007");
+    scenario.findings.push(moved);
+    let text = render(&run, &TerminalStyle::default(), &places());
+    assert!(text.contains("availability alone moved the verdict, by LP016"));
+    assert!(text.find("it gave up without need").unwrap() < text.find("LP007").unwrap());
+}
+
+#[test]
+fn a_straddling_write_is_named_beside_the_last_act_and_nothing_is_below_zero() {
+    let mut run = sample::sample().run;
+    let measures = &mut run.scenarios[0].measures;
+    measures.insert("straddling_writes".to_owned(), 1.0);
+    measures.insert("last_act_after_due_ms".to_owned(), 12.5);
+    measures.insert("thaw_late_ms".to_owned(), -0.2);
+    let text = render(&run, &TerminalStyle::default(), &places());
+    assert!(text.contains("last act 12.5 ms after its lease was due, in pause-over-ttl, with 1 straddling write"));
+    assert!(text.contains("latest thaw 0.0 ms"));
+    assert!(!text.contains("-0.2"));
+}
+
+#[test]
+fn fewer_cycles_than_asked_are_explained_ok() {
+    let mut sample = sample::sample();
+    sample.run.scenarios[0].cycles = 2;
+    let text = text_of(&sample.run, &sample.histories());
+    assert!(text.contains("ended early, in cycle 2 of 3"), "{text}");
+}
+
+#[test]
+fn premises_of_an_interrupted_scenario_are_one_sentence_ok() {
+    let mut run = sample::sample().run;
+    run.verdict = Verdict::CannotTell;
+    run.incomplete = Some("it was interrupted: the bundle holds what was seen until then".to_owned());
+    run.scenarios.retain(|it| it.verdict == Verdict::CannotTell);
+    let text = render(&run, &TerminalStyle::default(), &places());
+    assert!(text.contains("the interruption left it undecided"));
+    assert!(!text.contains("premise expired"));
+    assert!(text.contains("next    run it again"));
+}
+
+#[test]
+fn premises_of_a_run_that_nobody_stopped_are_shown_bad() {
+    let mut run = sample::sample().run;
+    run.verdict = Verdict::CannotTell;
+    run.scenarios.retain(|it| it.verdict == Verdict::CannotTell);
+    let text = render(&run, &TerminalStyle::default(), &places());
+    assert!(text.contains("premise expired"));
+    assert!(text.contains("next    change what is named as missing"));
+}
+
+#[test]
+fn where_only_something_is_not_offered_the_advice_is_a_store_that_offers_it_ok() {
+    let mut run = sample::sample().run;
+    run.verdict = Verdict::CannotTell;
+    run.scenarios.clear();
+    let text = render(&run, &TerminalStyle::default(), &places());
+    assert!(text.contains("next    use a store (--store URL) and a host where parent-only can be run"));
+    assert!(!text.contains("--seed"));
+}

@@ -9,14 +9,16 @@ pub use verify::VerifyArgs;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::path::PathBuf;
 
-/// Proves that a distributed lock's lease behaves across a pause, or shows exactly how it doesn't.
+/// The whole command line.
 #[derive(Debug, Parser)]
-#[command(name = "leaseproof", version, about, long_about = LONG, after_help = AFTER, max_term_width = 100)]
+#[command(name = "leaseproof", version, about = SHORT, long_about = LONG, after_help = AFTER, max_term_width = 100)]
 pub struct Args {
     /// What to do.
     #[command(subcommand)]
     pub verb: Verb,
 }
+
+const SHORT: &str = "Proves that a distributed lock's lease behaves across a pause, or shows exactly how it doesn't";
 
 const LONG: &str = "Proves that a distributed lock's lease behaves across a pause, or shows exactly how it doesn't.
 

@@ -10,7 +10,7 @@ pub struct VerifyArgs {
     /// The plan [default: leaseproof.toml where there is one].
     pub plan: Option<PathBuf>,
 
-    /// The store's URL: sqlite:PATH, redis://…, rediss://….
+    /// The store's URL: sqlite:PATH, redis://…, rediss://… (?ca=FILE names a CA of its own).
     #[arg(long, value_name = "URL", help_heading = "Plan")]
     pub store: Option<String>,
     /// The key that runs are named after, below the prefix.
@@ -102,7 +102,7 @@ pub struct VerifyArgs {
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
 
-    /// Write a commented plan to leaseproof.toml and end.
+    /// Write a commented plan to leaseproof.toml (or PLAN) and end; a file that is there is left alone.
     #[arg(long, conflicts_with_all = ["list", "judge"], help_heading = "Instead of a run")]
     pub init: bool,
     /// Judge a kept bundle again.
@@ -124,8 +124,13 @@ const AFTER: &str = "Examples:
   leaseproof verify --store redis://127.0.0.1:6379 --preset python-redis-lock -- python3 worker.py
   leaseproof verify --judge .leaseproof/runs/20261130-101500-7
 
-In the owner's arguments {store} {store_host} {store_port} {key} {ttl_ms} {ttl_s} {heartbeat_ms} {owner} {resource}
-are replaced; the same values are in its environment as LEASEPROOF_STORE, LEASEPROOF_KEY, LEASEPROOF_TTL_MS,
-LEASEPROOF_HEARTBEAT_MS, LEASEPROOF_OWNER and LEASEPROOF_RESOURCE.
+What the owner is told, in its environment, and where its arguments name it in braces:
+  LEASEPROOF_STORE             {store}, also {store_host} and {store_port}
+  LEASEPROOF_KEY               {key}
+  LEASEPROOF_TTL_MS            {ttl_ms}, also {ttl_s}
+  LEASEPROOF_HEARTBEAT_MS      {heartbeat_ms}
+  LEASEPROOF_RENEW_TIMEOUT_MS  in the environment only
+  LEASEPROOF_OWNER             {owner}
+  LEASEPROOF_RESOURCE          {resource}
 
 Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell.";

@@ -1,5 +1,6 @@
 //! Ctrl-C and Ctrl-Z: a flag that the run watches, so that every guard undoes its fault on the way out.
 
+use leaseproof_model::verdict::Verdict;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGTSTP};
 use signal_hook::iterator::Signals;
 use std::sync::Arc;
@@ -30,7 +31,11 @@ pub fn watch() -> Stop {
                 if signal == SIGTSTP {
                     suspend.store(true, Ordering::Relaxed);
                 } else if asked.fetch_add(1, Ordering::Relaxed) + 1 >= IMPATIENT {
-                    std::process::exit(130);
+                    eprintln!(
+                        "ended at once: the warden undoes every fault and ends the owners; the bundle is partial, \
+                         and the run's keys and store files are left"
+                    );
+                    std::process::exit(i32::from(Verdict::CannotTell.exit_status()));
                 }
             }
         });

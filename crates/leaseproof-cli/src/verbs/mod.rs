@@ -10,9 +10,6 @@ use crate::args::{Args, Verb};
 use std::io::{ErrorKind, Write as _};
 use std::process::ExitCode;
 
-/// A run that can't tell: never a pass.
-pub const CANNOT_TELL: u8 = 3;
-
 /// The call or the plan is wrong.
 pub const WRONG_CALL: u8 = 2;
 

@@ -1,6 +1,6 @@
 //! `leaseproof verify`: arguments → plan → run → faces.
 
-use super::{CANNOT_TELL, print, print_all, wrong};
+use super::{print, print_all, wrong};
 use crate::args::VerifyArgs;
 use crate::faces::Live;
 use crate::faces::signals;
@@ -8,7 +8,7 @@ use leaseproof_judge::Policy;
 use leaseproof_lab::plan::{self, LinesTable, PlanFile};
 use leaseproof_lab::run::{self, RunError, RunReport, RunSettings};
 use leaseproof_lab::scenarios::catalogue;
-use leaseproof_model::verdict::RunVerdict;
+use leaseproof_model::verdict::{RunVerdict, Verdict};
 use leaseproof_report::terminal::{Places, TerminalStyle};
 use std::path::Path;
 use std::process::ExitCode;
@@ -182,7 +182,8 @@ fn init(path: &Path) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => wrong(&format!(
-            "{0} is there already, and was left as it is\n  name another: leaseproof verify --init other.toml",
+            "{0} is there already, and was left as it is\n  use it: leaseproof verify {0}\n  or name another: leaseproof \
+             verify other.toml --init",
             path.display()
         )),
         Err(error) => wrong(&format!("{} can't be written: {error}", path.display())),
@@ -221,7 +222,7 @@ fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
         eprintln!("error: {says}");
         // What nobody can read is no pass.
         if status == 0 {
-            status = CANNOT_TELL;
+            status = Verdict::CannotTell.exit_status();
         }
     }
     ExitCode::from(status)
