@@ -167,11 +167,23 @@ fn find_program(owner: &OwnerPlan) -> Result<(), String> {
 }
 
 fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> Result<StoreFacts, String> {
-    let hint = |error: StoreError| match error {
+    let hint = |error: StoreError| match &error {
+        StoreError::Unreachable { why, .. } if why.contains("certificate") => format!(
+            "{error}\n  name the CA that signed it, rediss://host:port?ca=FILE.pem, and the host that it was issued to"
+        ),
+        StoreError::Unreachable { why, .. } if why.contains("reset") => {
+            format!("{error}\n  if it speaks TLS, write rediss://")
+        }
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
         other => other.to_string(),
     };
     if let Some(path) = url.path() {
+        if path.is_dir() || path.file_name().is_none() {
+            return Err(format!(
+                "the store {url} is a folder\n  name a file in it: {url}{}locks.db",
+                if url.to_string().ends_with('/') { "" } else { "/" }
+            ));
+        }
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty());
         let dir = dir.unwrap_or(Path::new("."));
         let fail = |why: std::io::Error| {

@@ -112,6 +112,10 @@ pub struct VerifyArgs {
     #[arg(long, value_name = "NAME", requires = "judge", hide = true)]
     pub without: Vec<String>,
 
+    /// Break the witness in one known way (a check on the rig).
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub witness_flaw: Option<String>,
+
     /// The owner: any program and its arguments.
     #[arg(last = true, value_name = "OWNER")]
     pub owner: Vec<String>,

@@ -10,6 +10,7 @@ use leaseproof_lab::run::{self, RunError, RunReport, RunSettings};
 use leaseproof_lab::scenarios::catalogue;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
 use leaseproof_report::terminal::{Places, TerminalStyle};
+use leaseproof_witness::WitnessFlaw;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -42,7 +43,17 @@ pub fn run(args: &VerifyArgs) -> ExitCode {
     };
     let live = Live::start(args.quiet);
     let stop = signals::watch();
+    let witness_flaw = match args
+        .witness_flaw
+        .as_deref()
+        .map(|name| (name, WitnessFlaw::from_name(name)))
+    {
+        None => None,
+        Some((_, Some(flaw))) => Some(flaw),
+        Some((name, None)) => return wrong(&format!("`{name}` is no flaw of the witness")),
+    };
     let settings = RunSettings {
+        witness_flaw,
         plan,
         out: args.out.clone(),
         keep: args.keep,

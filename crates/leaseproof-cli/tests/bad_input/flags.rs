@@ -90,6 +90,21 @@ fn list_ok() {
     assert!(room.files().is_empty());
 }
 
+/// What the run made is kept on request, and only then.
+#[test]
+fn keep_ok() {
+    let room = Room::new();
+    room.quick(&[]);
+    room.nothing_left(&[]);
+    room.quick(&["--keep"]);
+    let kept = room
+        .files()
+        .iter()
+        .any(|path| path.extension().is_some_and(|end| end == "db"));
+    assert!(kept, "{:?}", room.files());
+    room.nothing_running();
+}
+
 /// A required scenario is run, and exit 3 if it isn't offered here.
 #[test]
 fn require_bad() {

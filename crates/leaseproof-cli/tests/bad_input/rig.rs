@@ -186,14 +186,7 @@ impl Room {
     /// No process of a run is left, no journal, no file but the run's folder and the test's own.
     #[track_caller]
     pub fn nothing_left(&self, own: &[&str]) {
-        for round in 0.. {
-            let left = self.processes();
-            if left.is_empty() {
-                break;
-            }
-            assert!(round < 250, "left running: {left:#?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+        self.nothing_running();
         for entry in std::fs::read_dir(self.path()).expect("the room") {
             let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
             assert!(
@@ -205,6 +198,19 @@ impl Room {
             let name = path.display().to_string();
             let bad = ["warden-", "/stage/", ".part", ".room", "locks."];
             assert!(!bad.iter().any(|bad| name.contains(bad)), "left behind: {name}");
+        }
+    }
+
+    /// No process of a run is left.
+    #[track_caller]
+    pub fn nothing_running(&self) {
+        for round in 0.. {
+            let left = self.processes();
+            if left.is_empty() {
+                break;
+            }
+            assert!(round < 250, "left running: {left:#?}");
+            std::thread::sleep(Duration::from_millis(20));
         }
     }
 

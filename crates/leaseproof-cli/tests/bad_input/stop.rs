@@ -112,3 +112,26 @@ fn stopped_between_bad() {
     again.cannot_tell(&["incomplete"]);
     room.nothing_left(&[]);
 }
+
+/// Somebody who can't wait leaves the rest to the warden, and is told so.
+#[test]
+fn impatient_bad() {
+    let room = Room::new();
+    let child = room.spawn(&quick(&SCENARIOS));
+    let pid = i32::try_from(child.id())
+        .ok()
+        .and_then(Pid::from_raw)
+        .expect("a child has a pid");
+    std::thread::sleep(Duration::from_millis(1200));
+    for _ in 0..3 {
+        kill_process(pid, Signal::INT).expect("our child can be signalled");
+        // Signals of one kind that come at once are one.
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let ran: Ran = child.wait_with_output().expect("its output").into();
+    ran.no_panic();
+    assert_eq!(ran.code, Some(3), "{ran:#?}");
+    room.nothing_running();
+    let undone = room.run(&["undo"]);
+    undone.proven();
+}

@@ -19,6 +19,10 @@ fn not_there_bad() {
     room.write("file", "");
     room.quick(&["--store", "sqlite:file/locks.db"])
         .refused(&["the folder file of the store can't be used"]);
+    for folder in ["sqlite:.", "sqlite:/tmp", "sqlite:/tmp/"] {
+        room.quick(&["--store", folder])
+            .refused(&["is a folder", "name a file in it: sqlite:", "/locks.db"]);
+    }
     assert_eq!(room.files().len(), 1);
 }
 
@@ -72,7 +76,8 @@ fn replica_bad() {
     assert!(room.files().is_empty());
 }
 
-/// `rediss://` against a server with a certificate of its own.
+/// `rediss://` against a server with a certificate of its own, which names `localhost` and not the relay
+/// that stands between owner and store.
 #[test]
 fn tls_ok() {
     let room = Room::new();
@@ -89,7 +94,7 @@ fn tls_ok() {
             "2",
         ])
         .args(["-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost"])
-        .args(["-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"])
+        .args(["-addext", "subjectAltName=DNS:localhost"])
         .args(["-addext", "basicConstraints=critical,CA:FALSE"])
         .current_dir(room.path())
         .output();
@@ -119,8 +124,11 @@ fn tls_ok() {
         Err(why) => return skip("tls_ok", &format!("redis-server without TLS? {why}")),
     };
     let port = server.port();
-    let url = format!("rediss://:geheim@127.0.0.1:{port}");
-    room.quick(&["--store", &url]).refused(&["certificate"]);
+    let url = format!("rediss://:geheim@localhost:{port}");
+    room.quick(&["--store", &url]).refused(&["certificate", "?ca=FILE.pem"]);
+    let plain = url.replace("rediss", "redis");
+    room.quick(&["--store", &plain])
+        .refused(&["if it speaks TLS, write rediss://"]);
     room.quick(&["--store", &format!("{url}?ca=nope.pem")])
         .refused(&["nope.pem"]);
     room.quick_proven(&["--store", &format!("{url}?ca={cert}")]);
