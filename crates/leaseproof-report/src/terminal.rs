@@ -57,7 +57,8 @@ pub fn render(run: &RunVerdict, style: &TerminalStyle, places: &Places) -> Strin
 pub fn render_with_moments(run: &RunVerdict, histories: &[&History], style: &TerminalStyle, places: &Places) -> String {
     let records = records(run, histories);
     let mut paper = Paper::new(style);
-    headline(&mut paper, run);
+    let cut = words::interrupted(run) || histories.iter().any(|it| !it.complete);
+    headline(&mut paper, run, cut);
     paper.gap_if(!run.scenarios.is_empty());
     for at in words::worst_first(run) {
         scenario::one(&mut paper, run, at, &records[at]);
@@ -65,7 +66,7 @@ pub fn render_with_moments(run: &RunVerdict, histories: &[&History], style: &Ter
     totals::notices(&mut paper, run);
     not_offered(&mut paper, run);
     totals::measures(&mut paper, run);
-    what_next(&mut paper, run, places);
+    what_next(&mut paper, run, places, cut);
     paper.finish()
 }
 
@@ -78,7 +79,7 @@ fn one_store(run: &RunVerdict) -> Option<&str> {
         .then_some(first.store.as_str())
 }
 
-fn headline(paper: &mut Paper, run: &RunVerdict) {
+fn headline(paper: &mut Paper, run: &RunVerdict, cut: bool) {
     let paint = of_verdict(run.verdict);
     let counted = words::held(run);
     let text = match run.verdict {
@@ -110,6 +111,10 @@ fn headline(paper: &mut Paper, run: &RunVerdict) {
     );
     if let Some(why) = &run.incomplete {
         paper.line(2, &[(Paint::Warn, "incomplete: "), (Paint::Plain, &visible(why))]);
+    }
+    if cut && with(run, Verdict::CannotTell).next().is_some() {
+        let says = "what was cut off before its end is not decided, and what it lacks is not listed here";
+        paper.line(2, &[(Paint::Warn, says)]);
     }
     let budget = &run.budget;
     let numbers = format!(
@@ -176,7 +181,7 @@ fn not_offered(paper: &mut Paper, run: &RunVerdict) {
     }
 }
 
-fn what_next(paper: &mut Paper, run: &RunVerdict, places: &Places) {
+fn what_next(paper: &mut Paper, run: &RunVerdict, places: &Places, cut: bool) {
     paper.gap_if(true);
     if let Some(report) = &places.report {
         let path = report.display().to_string();
@@ -186,7 +191,7 @@ fn what_next(paper: &mut Paper, run: &RunVerdict, places: &Places) {
         let path = bundle.display().to_string();
         paper.line(0, &[(Paint::Bold, "bundle  "), (Paint::Plain, &visible(&path))]);
     }
-    for step in next::steps(run) {
+    for step in next::steps(run, cut) {
         paper.line(0, &[(Paint::Bold, "next    "), (Paint::Plain, &step)]);
     }
 }

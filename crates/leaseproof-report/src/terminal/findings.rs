@@ -20,22 +20,34 @@ pub(super) fn any(scenario: &ScenarioVerdict) -> bool {
     scenario.findings.iter().any(|it| is_told(scenario, it))
 }
 
+/// Whether it has findings that do more than inform.
+pub(super) fn any_but_notices(scenario: &ScenarioVerdict) -> bool {
+    scenario.findings.iter().any(|it| it.class != Class::Notice)
+}
+
 fn is_told(scenario: &ScenarioVerdict, finding: &Finding) -> bool {
     finding.class != Class::Notice || scenario.verdict != Verdict::Proven
 }
 
 /// All of them, those that moved the verdict first.
-pub(super) fn all(paper: &mut Paper, scenario: &ScenarioVerdict, records: &[&Record<'_>], end_is_told: bool) {
+pub(super) fn all(
+    paper: &mut Paper,
+    scenario: &ScenarioVerdict,
+    records: &[&Record<'_>],
+    end_is_told: bool,
+    without_notices: bool,
+) {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let told = scenario
         .findings
         .iter()
         .filter(|it| is_told(scenario, it))
+        .filter(|it| !(without_notices && it.class == Class::Notice))
         .filter(|it| !(end_is_told && tells_the_end(it, records)));
     for finding in told {
         let same = |group: &&mut Vec<&Finding>| {
             let first = group[0];
-            let owner = finding.class == Class::Notice || first.owner == finding.owner;
+            let owner = finding.class == Class::Notice || same_seat(first, finding);
             first.rule == finding.rule && owner && first.certainty == finding.certainty
         };
         match groups.iter_mut().find(same) {
@@ -47,6 +59,16 @@ pub(super) fn all(paper: &mut Paper, scenario: &ScenarioVerdict, records: &[&Rec
     for group in &groups {
         one(paper, scenario, group, records);
     }
+}
+
+/// Whether two findings are about one owner, or about one and what was started anew in its place.
+fn same_seat(a: &Finding, b: &Finding) -> bool {
+    let seat = |it: &Finding| {
+        it.owner
+            .as_ref()
+            .map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned())
+    };
+    a.owner == b.owner || seat(a).is_some_and(|it| !it.is_empty() && seat(b) == Some(it))
 }
 
 /// Whether a notice only says again why the scenario ended early.
@@ -70,8 +92,14 @@ fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], record
     };
     let head = format!("{} {}", first.rule, visible(&first.name));
     let mut about = format!("  {}, {}", words::class(first.class), words::subject(first.subject));
-    if let Some(owner) = first.owner.as_deref().filter(|_| first.class != Class::Notice) {
-        about.push_str(&format!(" {}", visible(owner)));
+    let mut owners: Vec<&str> = Vec::new();
+    for owner in group.iter().filter_map(|it| it.owner.as_deref()) {
+        if first.class != Class::Notice && !owners.contains(&owner) {
+            owners.push(owner);
+        }
+    }
+    if !owners.is_empty() {
+        about.push_str(&format!(" {}", visible(&owners.join(", "))));
     }
     let cycles = words::cycles(group.iter().map(|it| it.cycle));
     if !cycles.is_empty() {

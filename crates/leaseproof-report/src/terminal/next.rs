@@ -6,13 +6,13 @@ use leaseproof_model::rule::Class;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
 
 /// The steps, the first one first.
-pub(super) fn steps(run: &RunVerdict) -> Vec<String> {
+pub(super) fn steps(run: &RunVerdict, cut: bool) -> Vec<String> {
     let mut steps: Vec<String> = explain(run).into_iter().collect();
     steps.extend(match run.verdict {
         Verdict::Violated => {
             vec!["keep the bundle before you restart or release anything: it is the evidence".to_owned()]
         }
-        Verdict::CannotTell => cannot_tell(run),
+        Verdict::CannotTell => cannot_tell(run, cut),
         Verdict::Proven => vec!["commit the plan and run this in CI; exit status 0 means proven".to_owned()],
     });
     steps
@@ -46,11 +46,11 @@ fn explain(run: &RunVerdict) -> Option<String> {
     Some(step)
 }
 
-fn cannot_tell(run: &RunVerdict) -> Vec<String> {
+fn cannot_tell(run: &RunVerdict, cut: bool) -> Vec<String> {
     let undecided = run.scenarios.iter().any(|it| it.verdict == Verdict::CannotTell);
     let missing: Vec<&str> = run.not_offered.iter().map(|it| it.id.as_str()).collect();
     let mut steps = Vec::new();
-    if words::interrupted(run) {
+    if cut {
         steps.push(format!("run it again, with --seed {} for the same choices", run.seed));
         return steps;
     }
@@ -61,14 +61,9 @@ fn cannot_tell(run: &RunVerdict) -> Vec<String> {
         ));
     }
     if !undecided && !missing.is_empty() {
-        let (them, which) = if missing.len() == 1 {
-            ("it", "offers")
-        } else {
-            ("them", "offer")
-        };
         steps.push(format!(
-            "use a store (--store URL) and a host where {} can be run, or ask for scenarios that this one {which}: \
-             `leaseproof verify --list` shows {them}",
+            "use a store (--store URL) and a host where {} can be run, or ask for other scenarios: `leaseproof verify \
+             --list` names all",
             missing.join(", ")
         ));
     }

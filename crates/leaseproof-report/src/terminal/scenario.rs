@@ -43,7 +43,18 @@ fn block(
     name: &str,
     notes: &[&str],
 ) {
-    let tells = scenario.verdict != Verdict::Proven || findings::any(scenario);
+    let interrupted = words::interrupted(run);
+    let whole = records
+        .iter()
+        .any(|it| it.history.complete && scenario.cycles >= it.history.ask.cycles);
+    // What the interruption left undecided only says again that there was one.
+    let cut = records.iter().any(|it| !it.history.complete);
+    let undecided = (cut || interrupted && !whole) && scenario.verdict == Verdict::CannotTell;
+    let tells = if undecided {
+        findings::any_but_notices(scenario)
+    } else {
+        scenario.verdict != Verdict::Proven || findings::any(scenario)
+    };
     paper.gap_if(tells);
     let paint = of_verdict(scenario.verdict);
     let mark = paper.mark(scenario.verdict);
@@ -59,6 +70,8 @@ fn block(
         if scenario.cycles == 1 { "" } else { "s" },
         scenario.took_ms as f64 / 1000.0
     );
+    let mut notes = notes.to_vec();
+    notes.extend(undecided.then_some("cut off before its end"));
     if !notes.is_empty() {
         tail.push_str(&format!("  ({})", notes.join("; ")));
     }
@@ -76,24 +89,15 @@ fn block(
         return;
     }
     moved_by(paper, scenario);
-    let interrupted = words::interrupted(run);
     let abandoned = records.iter().find_map(|it| it.abandoned());
-    if !interrupted && let Some(says) = records.first().and_then(|it| cut_short(scenario, it, abandoned)) {
+    if !undecided && let Some(says) = records.first().and_then(|it| cut_short(scenario, it, abandoned)) {
         paper.line(4, &[(Paint::Warn, &says)]);
     }
-    let whole = records
-        .iter()
-        .any(|it| it.history.complete && scenario.cycles >= it.history.ask.cycles);
-    if scenario.verdict == Verdict::CannotTell {
-        // In a scenario that can't be told, the missing premise is the answer; after an interruption
-        // it only says again that there was one.
-        if interrupted && !whole {
-            paper.line(4, &[(Paint::Warn, "the interruption left it undecided")]);
-        } else {
-            premises::in_full(paper, scenario);
-        }
+    // In a scenario that can't be told, the missing premise is the answer.
+    if scenario.verdict == Verdict::CannotTell && !undecided {
+        premises::in_full(paper, scenario);
     }
-    findings::all(paper, scenario, records, abandoned.is_some());
+    findings::all(paper, scenario, records, abandoned.is_some(), undecided);
     if scenario.verdict == Verdict::Violated {
         premises::in_short(paper, scenario);
     }
