@@ -6,6 +6,7 @@ use crate::matrix::Matrix;
 use crate::redis::Redis;
 use crate::runs::{self, Job, Ran};
 use clap::Args;
+use leaseproof_model::scenario::ScenarioId;
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
 use leaseproof_owner::{Expectation, Flaw};
@@ -59,6 +60,37 @@ const QUICK: &[&str] = &[
     "150ms",
     "--allow-shared-store",
 ];
+
+/// The flawed witnesses, and what must be said of each.
+const WITNESSES: &[(&str, Expectation)] = &[
+    ("accept-all", witness(ScenarioId::PauseInsideWrite, &["LP002"], &[])),
+    (
+        "forget-on-restart",
+        witness(ScenarioId::StaleToken, &["LP002"], &["LP026"]),
+    ),
+    (
+        "equality",
+        witness(ScenarioId::PauseInsideWrite, &["LP026"], &["LP002", "LP016"]),
+    ),
+    (
+        "first-writer-wins",
+        witness(ScenarioId::PauseInsideWrite, &["LP026"], &["LP002", "LP016"]),
+    ),
+];
+
+const fn witness(
+    scenario: ScenarioId,
+    required: &'static [&'static str],
+    allowed: &'static [&'static str],
+) -> Expectation {
+    Expectation {
+        scenario,
+        store_kind: None,
+        required,
+        allowed,
+        evidence: "the witness's own order",
+    }
+}
 
 /// Runs it; whether everything was right.
 pub fn run(args: &TruthArgs) -> Result<bool, String> {
@@ -115,7 +147,7 @@ fn flaws(
     kept: &mut Vec<Kept>,
 ) -> Result<(), String> {
     let mut jobs = Vec::new();
-    let mut wanted: BTreeMap<String, (Flaw, Expectation)> = BTreeMap::new();
+    let mut wanted: BTreeMap<String, Expectation> = BTreeMap::new();
     for &flaw in Flaw::ALL
         .iter()
         .filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str()))
@@ -125,7 +157,7 @@ fn flaws(
                 continue;
             }
             let label = format!("{store} {flaw} in {}", expectation.scenario);
-            wanted.insert(label.clone(), (flaw, *expectation));
+            wanted.insert(label.clone(), *expectation);
             for number in 0..args.runs {
                 let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
                 arguments
@@ -140,10 +172,33 @@ fn flaws(
             }
         }
     }
+    if args.flaw.is_empty() {
+        for (flaw, expectation) in WITNESSES {
+            let label = format!("{store} witness {flaw} in {}", expectation.scenario);
+            wanted.insert(label.clone(), *expectation);
+            for number in 0..args.runs {
+                let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+                let words = [
+                    "--store",
+                    url,
+                    "--scenario",
+                    expectation.scenario.as_str(),
+                    "--witness-flaw",
+                    flaw,
+                ];
+                arguments.extend(words.map(str::to_owned));
+                jobs.push(Job {
+                    label: label.clone(),
+                    arguments,
+                    number,
+                });
+            }
+        }
+    }
     let total = jobs.len();
     let told = progress(total);
     for ran in runs::all(program, jobs, args.side_by_side, out, told) {
-        let (_, expectation) = wanted.get(&ran.job.label).ok_or("a run of no flaw")?;
+        let expectation = wanted.get(&ran.job.label).ok_or("a run of no flaw")?;
         let (right, why) = meets(&ran, expectation);
         let codes = ran.verdict.as_ref().map(codes).unwrap_or_default();
         matrix.add(&ran.job.label, right, is_cannot_tell(&ran), &codes);

@@ -12,6 +12,7 @@ use leaseproof_model::scenario::ScenarioId;
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{BudgetReport, NotOffered, RunVerdict, ScenarioVerdict, VERDICT_SCHEMA, Verdict};
 use leaseproof_proc::clock::{boot_now, stamp_now};
+use leaseproof_witness::WitnessFlaw;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,6 +36,8 @@ pub struct RunSettings {
     pub exe: PathBuf,
     /// Set from outside to end the run: every guard undoes its fault on the way out.
     pub stop: Arc<AtomicBool>,
+    /// A flaw of the witness: the check on our own rig, never a user's choice.
+    pub witness_flaw: Option<WitnessFlaw>,
     /// Who watches.
     pub watcher: Arc<Watcher>,
     /// The report with the picture.

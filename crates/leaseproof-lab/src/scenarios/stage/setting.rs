@@ -103,7 +103,7 @@ impl<'a> Stage<'a> {
             Setup {
                 dir: dir.clone(),
                 mode: spec.witness,
-                flaw: None,
+                flaw: settings.witness_flaw,
                 place,
             },
             Arc::new(move |seen: Seen| {
