@@ -4,6 +4,7 @@ use super::{Halt, Stage, Step};
 use crate::owner::OwnerSeat;
 use leaseproof_model::name::OwnerName;
 use leaseproof_proc::clock::boot_now;
+use std::path::PathBuf;
 use std::time::Duration;
 
 impl Stage<'_> {
@@ -21,6 +22,11 @@ impl Stage<'_> {
         self.seats.push(OwnerSeat::empty("b"));
         self.start_seat(1, false)?;
         self.watch_heartbeats(1).map(drop)
+    }
+
+    /// Where the owners' own output is kept.
+    fn owners_output(&self) -> PathBuf {
+        self.ready.folder.path().join("owners")
     }
 
     /// Before any fault: this key is held, and by this owner.
@@ -42,7 +48,7 @@ impl Stage<'_> {
             format!(
                 "the owner never acquired the key {} within {patience:?}: look at its output in {}, and let it take LEASEPROOF_STORE and LEASEPROOF_KEY",
                 self.key,
-                self.dir.display()
+                self.owners_output().display()
             )
         }))
     }
@@ -95,7 +101,7 @@ impl Stage<'_> {
             Halt::Abandoned(format!(
                 "nobody of ours holds the key {} any more: look at the owners' output in {}",
                 self.key,
-                self.dir.display()
+                self.owners_output().display()
             ))
         })?;
         if let Some(grant) = self.scene.grant.as_mut() {
