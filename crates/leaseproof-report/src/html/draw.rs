@@ -55,6 +55,8 @@ pub(crate) struct Subject<'a> {
 
 /// Draws the lanes.
 pub(crate) fn chart(lanes: &[Lane], of: &Subject<'_>) -> Chart {
+    let lanes: Vec<&Lane> = lanes.iter().filter(|it| !it.may_be_left_out(&of.scale)).collect();
+    let lanes = lanes.as_slice();
     let height = AXIS + lanes.iter().map(|it| it.height).sum::<f64>() + 2.0;
     let width = of.scale.width;
     let mut svg = String::new();
@@ -108,7 +110,7 @@ pub(crate) fn chart(lanes: &[Lane], of: &Subject<'_>) -> Chart {
     }
 }
 
-fn labels(lanes: &[Lane]) -> Vec<Label> {
+fn labels(lanes: &[&Lane]) -> Vec<Label> {
     let axis = Label {
         label: "time".to_owned(),
         sub: String::new(),

@@ -1,6 +1,7 @@
 //! A lane: one row of the picture, before anything is drawn.
 
 use crate::html::accused::Accused;
+use crate::html::scale::Scale;
 use crate::sentence;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Event, EventId};
@@ -14,8 +15,22 @@ pub(crate) struct Lane {
     pub(crate) height: f64,
     /// The owner's number in the palette, for lanes of owners.
     pub(crate) colour: Option<usize>,
+    /// About one owner process: not drawn in a window in which there is nothing of it.
+    pub(crate) of_owner: bool,
     pub(crate) spans: Vec<Span>,
     pub(crate) marks: Vec<Mark>,
+}
+
+impl Lane {
+    /// Whether it is about an owner process, or the watch on one, of which nothing is in this window.
+    pub(crate) fn may_be_left_out(&self, scale: &Scale) -> bool {
+        self.of_owner
+            && !self.spans.iter().any(|it| scale.clip(it.from, it.to).is_some())
+            && !self
+                .marks
+                .iter()
+                .any(|it| scale.clip(it.at.earliest, it.at.latest).is_some())
+    }
 }
 
 /// How a span is drawn.

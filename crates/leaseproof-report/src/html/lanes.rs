@@ -207,6 +207,7 @@ fn coverage(record: &Record<'_>) -> Vec<Lane> {
         let lane = of_source.entry(label.clone()).or_insert_with(|| Lane {
             label: format!("watched: {label}"),
             height: 15.0,
+            of_owner: coverage.owner.is_some(),
             ..Lane::default()
         });
         lane.spans.push(Span {

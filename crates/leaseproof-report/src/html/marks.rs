@@ -33,7 +33,7 @@ fn plain(lane: &Lane, of: &Subject<'_>, apart: f64) -> (Places, usize) {
 }
 
 /// How far apart routine marks must be so that no more than the allowed number is drawn.
-pub(crate) fn thinning(lanes: &[Lane], of: &Subject<'_>) -> (f64, usize) {
+pub(crate) fn thinning(lanes: &[&Lane], of: &Subject<'_>) -> (f64, usize) {
     let mut apart = 1.0;
     loop {
         let (mut drawn, mut left_out) = (0, 0);

@@ -20,6 +20,7 @@ pub(crate) fn owner_lane(record: &Record<'_>, accused: &Accused, owner: &str, co
         sub: "says, holds, writes".to_owned(),
         height: OWNER_HEIGHT,
         colour: Some(colour),
+        of_owner: true,
         ..Lane::default()
     };
     let events = || {

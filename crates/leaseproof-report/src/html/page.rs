@@ -67,6 +67,7 @@ struct Section {
     findings: Vec<FindingView>,
     premises: Vec<PremiseView>,
     open_premises: Vec<PremiseView>,
+    cut: bool,
     measures: Vec<(String, String)>,
     records: Vec<RecordView>,
 }
@@ -165,7 +166,7 @@ fn date(histories: &[&History]) -> Option<String> {
         .map(|it| it.wall.0)
         .filter(|it| *it > 0)
         .min()?;
-    let seconds = i64::try_from(wall / 1_000_000_000).ok()?;
+    let seconds = wall / 1_000_000_000;
     let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Howard Hinnant's days to civil date.
     let shifted = days + 719_468;
@@ -274,6 +275,7 @@ fn section(scenario: &ScenarioVerdict, records: &[&Record<'_>], number: usize, t
             rules.push(finding.rule.clone());
         }
     }
+    let cut = scenario.verdict == Verdict::CannotTell && records.iter().any(|it| !it.history.complete);
     let one_record =
         |(at, (record, anchor)): (usize, (&&Record<'_>, &String))| record_view(scenario, record, anchor, at, share);
     Section {
@@ -294,7 +296,13 @@ fn section(scenario: &ScenarioVerdict, records: &[&Record<'_>], number: usize, t
         took: words::span(Duration::from_millis(scenario.took_ms)),
         rules,
         findings: scenario.findings.iter().map(finding).collect(),
-        open_premises: premises.iter().filter(|it| it.tone == "open").cloned().collect(),
+        // What a cut record lacks says nothing of the owner; the table of premises has it.
+        open_premises: premises
+            .iter()
+            .filter(|it| !cut && it.tone == "open")
+            .cloned()
+            .collect(),
+        cut,
         premises,
         measures: scenario
             .measures
