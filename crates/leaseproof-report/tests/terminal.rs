@@ -132,7 +132,7 @@ fn availability_alone_shows_the_sentence_that_moved_it_ok() {
     scenario.findings.retain(|it| it.rule == "LP007");
     scenario.findings.push(moved);
     let text = render(&run, &TerminalStyle::default(), &places());
-    assert!(text.contains("availability alone moved the verdict, by LP016"));
+    assert!(text.contains("safety proven, availability violated: LP016 moved the verdict"));
     assert!(text.find("it gave up without need").unwrap() < text.find("LP007").unwrap());
 }
 

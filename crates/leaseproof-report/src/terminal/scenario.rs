@@ -112,12 +112,13 @@ fn moved_by(paper: &mut Paper, scenario: &ScenarioVerdict) {
     let moved = scenario.findings.iter().find(|it| words::weighs(scenario, it));
     let says = match moved {
         Some(finding) => format!(
-            "safety {}; availability alone moved the verdict, by {}:",
+            "safety {}, availability violated: {} moved the verdict",
             scenario.safety,
             visible(&finding.rule)
         ),
         None => format!(
-            "safety {}; availability alone moved the verdict, and no finding says by what: see the report",
+            "safety {}, availability violated: the lease was lost, or not freed, without need; no finding says more \
+             of it than those below",
             scenario.safety
         ),
     };
