@@ -204,6 +204,18 @@ fn a_straddling_write_is_marked_only_where_the_judge_counted_one() {
         scenario.measures.insert("straddling_writes".to_owned(), 0.0);
     }
     assert_eq!(marks(&sample), 0);
+    // The first late write of the sample, had the judge found it to straddle.
+    let scenario = &mut sample.run.scenarios[0];
+    let late = scenario.findings[1].evidence[1];
+    scenario
+        .findings
+        .iter_mut()
+        .for_each(|it| it.evidence.retain(|id| *id != late));
+    assert_eq!(marks(&sample), 0);
+    sample.run.scenarios[0]
+        .measures
+        .insert("straddling_writes".to_owned(), 1.0);
+    assert!(marks(&sample) > 0);
 }
 
 #[test]
@@ -228,4 +240,34 @@ fn the_head_says_which_run_this_is_ok() {
     ] {
         assert!(head.contains(wanted), "{wanted}");
     }
+}
+
+#[test]
+fn a_restart_that_never_acted_is_drawn_in_its_slots_lane() {
+    use leaseproof_model::event::{Event, What};
+    use leaseproof_model::name::{OwnerName, ProcessId};
+    let started = |event: &Event, id: u64, owner: &str, restart: bool| Event {
+        id: EventId(id),
+        owner: Some(OwnerName::from(owner)),
+        source: Source::Process,
+        what: What::Started {
+            process: ProcessId { pid: 7, start_ticks: 7 },
+            slot: "a".to_owned(),
+            restart,
+        },
+        ..event.clone()
+    };
+    let mut sample = sample::sample();
+    let history = sample
+        .histories
+        .iter_mut()
+        .find(|it| it.ask.scenario == sample.run.scenarios[0].id)
+        .unwrap();
+    let last = history.events.last().unwrap().clone();
+    let first = history.events.first().unwrap().clone();
+    history.events.insert(0, started(&first, 900_001, "a1", false));
+    history.events.push(started(&last, 900_002, "a9", true));
+    let page = html::render(&sample.run, &sample.histories());
+    assert!(page.contains("writes + a9"));
+    assert!(!page.contains(">a9</b>"));
 }

@@ -116,7 +116,9 @@ fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], record
     let mut evidence: Vec<EventId> = group.iter().flat_map(|it| &it.evidence).copied().collect();
     evidence.sort_unstable();
     evidence.dedup();
-    let shown = telling(first, records);
+    // What explains a breach is told in its sentence; the events are the breach's own.
+    let explains = matches!(first.class, Class::Mechanism | Class::Cause) && scenario.verdict == Verdict::Violated;
+    let shown = if explains { Vec::new() } else { telling(first, records) };
     for (record, event) in &shown {
         let line = format!("{} {} {}", event.id, record.when(event), sentence::of(event));
         paper.line(8, &[(Paint::Dim, &line)]);

@@ -16,7 +16,7 @@ pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Rec
         notes.push("self-check of the rig");
     }
     if scenario.twin.as_deref().is_some_and(twin_is_quiet) {
-        notes.push("its unstepped twin too");
+        notes.push("its unstepped twin: proven");
     }
     let own: Vec<&Record<'_>> = records.iter().filter(|it| !it.history.ask.twin).collect();
     block(paper, run, scenario, &own, &name(run, scenario), &notes);
