@@ -24,28 +24,22 @@ pub fn blackhole(stage: &mut Stage<'_>) -> Step {
 
 /// `reset`.
 pub fn reset(stage: &mut Stage<'_>) -> Step {
-    stage.open_with_contender()?;
-    stage.cycles(|stage| {
-        let (target, successor) = stage.roles()?;
-        stage.begin(&target, Some(&successor), WitnessMode::Record)?;
-        stage.baseline(&target)?;
-        let cut = stage.cut(&target, WireFault::Reset)?;
-        let due = stage.until_renewed_or_over(cut.confirmed())?;
-        stage.heal(cut, due)?;
-        stage.observe(&target)?;
-        stage.end()
-    })?;
-    stage.hand_over()
+    disturbed(stage, WireFault::Reset)
 }
 
 /// `idle-drop`.
 pub fn idle_drop(stage: &mut Stage<'_>) -> Step {
+    disturbed(stage, WireFault::IdleDrop)
+}
+
+/// The connections that there are end, one way or the other; new ones work.
+fn disturbed(stage: &mut Stage<'_>, fault: WireFault) -> Step {
     stage.open_with_contender()?;
     stage.cycles(|stage| {
         let (target, successor) = stage.roles()?;
         stage.begin(&target, Some(&successor), WitnessMode::Record)?;
         stage.baseline(&target)?;
-        let cut = stage.cut(&target, WireFault::IdleDrop)?;
+        let cut = stage.cut(&target, fault)?;
         let due = stage.until_renewed_or_over(cut.confirmed())?;
         stage.heal(cut, due)?;
         stage.observe(&target)?;

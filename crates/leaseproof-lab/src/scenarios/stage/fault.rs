@@ -4,6 +4,7 @@ use super::{Halt, Stage, Step};
 use crate::owner::OwnerSeat;
 use crate::plan::FreezeMethod;
 use leaseproof_fault::clock_step::clock_step;
+use leaseproof_fault::launch::Launched;
 use leaseproof_fault::pause::pause_child::pause_child;
 use leaseproof_fault::pause::pause_parent::pause_parent;
 use leaseproof_fault::pause::pause_tree::pause_tree;
@@ -99,6 +100,26 @@ impl Stage<'_> {
             .ok_or_else(|| Halt::Abandoned(format!("{owner} is not there any more")))
     }
 
+    fn running(&self, owner: &OwnerName) -> Step<&Launched> {
+        let launched = self.seat(owner)?.launched();
+        launched.ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))
+    }
+
+    /// Says that the end of this owner is our doing, and not for its supervisor.
+    fn expect_end(&mut self, owner: &OwnerName) {
+        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.owner() == owner) {
+            seat.expect_end();
+        }
+    }
+
+    /// Whose grant the fault is about.
+    fn remember_holder(&mut self) {
+        self.look();
+        if let Some(grant) = &self.scene.grant {
+            self.old_holder = Some(grant.holder.clone());
+        }
+    }
+
     /// Whether owners start in control groups of their own.
     pub(super) fn freezer_wanted(&self) -> bool {
         match self.settings.plan.freeze {
@@ -125,11 +146,7 @@ impl Stage<'_> {
         let method = self.method();
         let sink = self.fault_sink(owner);
         let hold = self.takeover_bound() * 2 + Duration::from_secs(5);
-        let seat = self.seat(owner)?;
-        let target = seat
-            .launched()
-            .ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?
-            .target();
+        let target = self.running(owner)?.target();
         let warden = &self.ready.warden;
         let paused = match part {
             Part::Tree => pause_tree(warden, target, method, hold, &sink),
@@ -138,14 +155,8 @@ impl Stage<'_> {
             Part::Child => pause_child(warden, target, hold, &sink),
         }
         .map_err(|error| halt(&error))?;
-        self.look();
+        self.remember_holder();
         let renewals = self.scene.grant.as_ref().map_or(0, |grant| grant.renewals);
-        self.old_holder = self
-            .scene
-            .grant
-            .as_ref()
-            .map(|grant| grant.holder.clone())
-            .or(self.old_holder.take());
         Ok(Pause {
             paused,
             owner: owner.clone(),
@@ -193,21 +204,10 @@ impl Stage<'_> {
     /// Kills the whole tree.
     pub fn kill(&mut self, owner: &OwnerName) -> Step<Moment> {
         self.say("killing");
-        self.look();
-        self.old_holder = self
-            .scene
-            .grant
-            .as_ref()
-            .map(|grant| grant.holder.clone())
-            .or(self.old_holder.take());
+        self.remember_holder();
         let sink = self.fault_sink(owner);
-        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.owner() == owner) {
-            seat.expect_end();
-        }
-        let seat = self.seat(owner)?;
-        let launched = seat
-            .launched()
-            .ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?;
+        self.expect_end(owner);
+        let launched = self.running(owner)?;
         let (dead, _) =
             kill_tree::kill_tree(&self.ready.warden, launched.target(), &sink).map_err(|error| halt(&error))?;
         Ok(dead)
@@ -217,13 +217,8 @@ impl Stage<'_> {
     pub fn terminate(&mut self, owner: &OwnerName) -> Step {
         self.say("asking it to release");
         let sink = self.fault_sink(owner);
-        if let Some(seat) = self.seats.iter_mut().find(|seat| seat.owner() == owner) {
-            seat.expect_end();
-        }
-        let seat = self.seat(owner)?;
-        let launched = seat
-            .launched()
-            .ok_or_else(|| Halt::Abandoned(format!("{owner} does not run")))?;
+        self.expect_end(owner);
+        let launched = self.running(owner)?;
         terminate::terminate(&self.ready.warden, launched.target(), &sink)
             .map(drop)
             .map_err(|error| halt(&error))
@@ -232,13 +227,7 @@ impl Stage<'_> {
     /// Cuts the owner's network.
     pub fn cut(&mut self, owner: &OwnerName, fault: WireFault) -> Step<Cut> {
         self.say("cutting its network");
-        self.look();
-        self.old_holder = self
-            .scene
-            .grant
-            .as_ref()
-            .map(|grant| grant.holder.clone())
-            .or(self.old_holder.take());
+        self.remember_holder();
         let sink = self.fault_sink(owner);
         let relay = self.seat(owner)?.relay();
         let relay = relay.ok_or_else(|| Halt::NotOffered("there is no network between owner and store".to_owned()))?;
