@@ -26,6 +26,8 @@ use std::time::Duration;
 
 /// How long one reading of the store may take.
 const READING: Duration = Duration::from_secs(1);
+/// The same where a frozen writer can block the store: waiting for it is no looking.
+const READING_BESIDE_WRITERS: Duration = Duration::from_millis(50);
 /// How long an administrator's or the lab's own call may take.
 const CALL: Duration = Duration::from_secs(2);
 
@@ -83,7 +85,15 @@ impl<'a> Stage<'a> {
         let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
         admin.prepare().map_err(|error| error.to_string())?;
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
-        let observer = leaseproof_store::open_observer(&url, READING).map_err(|error| error.to_string())?;
+        let observer = leaseproof_store::open_observer(
+            &url,
+            if ready.facts.writer_can_block {
+                READING_BESIDE_WRITERS
+            } else {
+                READING
+            },
+        )
+        .map_err(|error| error.to_string())?;
         let rate = SamplerSettings {
             calm: Duration::from_millis(25),
             quick: Duration::from_millis(3),

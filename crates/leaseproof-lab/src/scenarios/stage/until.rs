@@ -46,6 +46,13 @@ impl Stage<'_> {
         Ok(self.due(seen, over))
     }
 
+    /// Whether the target was frozen inside its transaction and blocks the store: nobody can take the
+    /// lease, and the cycle shows something else than it asks.
+    #[must_use]
+    pub fn blocked(&self) -> bool {
+        self.scene.writer_frozen
+    }
+
     /// Waits until the pause has this length.
     pub fn until_length(&mut self, pause: &Pause, length: Duration) -> Step<BootNanos> {
         self.say("paused");
