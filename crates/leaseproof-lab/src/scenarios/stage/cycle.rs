@@ -1,12 +1,16 @@
 //! A cycle begins, has its baseline, ends.
 
 use super::{Cycle, Halt, Stage, Step};
+use crate::scenarios::scene::Seen;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::What;
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
 use leaseproof_proc::clock::boot_now;
 use std::time::Duration;
+
+/// How often a baseline is tried before the fault comes anyway.
+const BASELINES: u32 = 3;
 
 impl Stage<'_> {
     /// Runs the wanted cycles; one that was hurt by the rig is drawn again, once.
@@ -68,26 +72,37 @@ impl Stage<'_> {
     /// Sees the target act inside its grant, then lets a random part of a heartbeat pass, so that the
     /// fault falls anywhere between two renewals.
     pub fn baseline(&mut self, target: &OwnerName) -> Step {
-        let from = self.cycle_began;
-        let bound = from.plus(self.takeover_bound());
-        let name = target.clone();
-        let holds = self.wait(bound, None, |scene| {
-            scene.grant.is_some() && scene.holder().is_none_or(|holder| *holder == name)
-        })?;
-        if !holds {
-            return Err(Halt::Abandoned(format!(
-                "the lease was not with {target} before the fault: nothing could be asked of it; run again, or look at its output"
-            )));
+        for _ in 0..BASELINES {
+            let bound = boot_now().plus(self.takeover_bound());
+            let name = target.clone();
+            let holds = self.wait(bound, None, |scene| {
+                scene.grant.is_some() && scene.holder().is_none_or(|holder| *holder == name)
+            })?;
+            if !holds {
+                return Err(Halt::Abandoned(format!(
+                    "the lease was not with {target} before the fault: nothing could be asked of it; run again, or look at its output"
+                )));
+            }
+            let grant = self.scene.grant.clone();
+            let since = grant
+                .as_ref()
+                .map_or(self.cycle_began, |grant| grant.first.earliest.max(self.cycle_began));
+            // An owner that never writes is judged by what it says; a missing act is the judge's premise.
+            let acted = boot_now().plus(self.budget().ttl + self.budget().heartbeat * 2);
+            let name = target.clone();
+            self.wait(acted, None, |scene| {
+                scene.wrote_since(&name, since) || scene.known(&name).ended
+            })?;
+            let heartbeat = self.budget().heartbeat;
+            let phase = self.draw.span(heartbeat);
+            self.pass(heartbeat + phase)?;
+            let holder = |grant: &Option<Seen>| grant.as_ref().map(|grant| grant.holder.clone());
+            if holder(&self.scene.grant) == holder(&grant) {
+                break;
+            }
+            // It lost that grant meanwhile, on a busy machine: the fault must find it acting in the one it has.
         }
-        // An owner that never writes is judged by what it says; a missing act is the judge's premise.
-        let name = target.clone();
-        let acted = boot_now().plus(self.budget().ttl + self.budget().heartbeat * 2);
-        self.wait(acted, None, |scene| {
-            scene.wrote_since(&name, from) || scene.known(&name).ended
-        })?;
-        let heartbeat = self.budget().heartbeat;
-        let phase = self.draw.span(heartbeat);
-        self.pass(heartbeat + phase)
+        Ok(())
     }
 
     /// Watches the target run for two heartbeats, or end by itself.
