@@ -18,6 +18,9 @@ pub use crate::warden::Healed;
 /// How long a warden whose run is gone may take, before its journal is healed beside it.
 const WARDEN_AT_WORK: Duration = Duration::from_secs(10);
 
+/// A journal without a first line is left alone while it is this young.
+const JUST_MADE: Duration = Duration::from_secs(30);
+
 const PREFIX: &str = "warden-";
 const SUFFIX: &str = ".jsonl";
 
@@ -100,6 +103,11 @@ fn heal(path: &Path) -> io::Result<Vec<Healed>> {
     let mut lines = text.lines();
     // A warden killed before its first line was whole had answered nothing, so nothing was begun.
     let Some(header) = lines.next().and_then(|line| serde_json::from_str::<Header>(line).ok()) else {
+        // A run that starts at this moment has made its journal and not yet written to it.
+        let age = fs::metadata(path)?.modified().ok().and_then(|made| made.elapsed().ok());
+        if age.is_none_or(|age| age < JUST_MADE) {
+            return Ok(Vec::new());
+        }
         return if text.contains('\n') {
             Err(io::Error::new(io::ErrorKind::InvalidData, "it has an unknown form"))
         } else {
