@@ -1,22 +1,50 @@
-//! A missing premise makes it "cannot tell" and says which; with that premise switched off the same
-//! record is proven. And with a rule switched off, what it was for is no longer found.
+//! A premise that can't fail is a defect: for each there is a record that lacks it and nothing else. It
+//! is "cannot tell" and says which and what to change; with that premise switched off it is proven.
 
 mod story;
 
 use leaseproof_judge::{Policy, judge};
-use leaseproof_model::event::{Event, FaultKind, FaultPhase, OwnerEvent, What};
+use leaseproof_model::event::{Deed, Event, FaultEvent, FaultKind, FaultPhase, OwnerEvent, What, WireSeen};
 use leaseproof_model::name::Token;
-use leaseproof_model::scenario::PremiseName as P;
+use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
 use leaseproof_model::verdict::Verdict;
+use std::time::Duration;
 use story::pauses::{self, THAW};
-use story::{Story, about, accusations, at, codes};
+use story::{Story, about, at, scenarios};
 
-fn undone(event: &mut Event, change: impl Fn(&mut leaseproof_model::event::FaultEvent)) {
+fn undone(event: &mut Event, change: impl Fn(&mut FaultEvent)) {
     if let What::Fault(fault) = &mut event.what
         && fault.phase == FaultPhase::Undone
     {
         change(fault);
     }
+}
+
+/// The pause ends then.
+fn thawed_at(s: &mut Story, ms: f64) {
+    s.each(|event| {
+        if let What::Fault(fault) = &event.what
+            && matches!(fault.phase, FaultPhase::Due | FaultPhase::Undone)
+        {
+            event.at = about(ms);
+        }
+    });
+}
+
+fn without_phase(mut s: Story, phase: FaultPhase) -> Story {
+    s.without(|event| matches!(&event.what, What::Fault(fault) if fault.phase == phase));
+    s
+}
+
+fn without_wire(mut s: Story, seen: WireSeen) -> Story {
+    s.without(|event| matches!(&event.what, What::Wire(wire) if wire.seen == seen));
+    s
+}
+
+/// Without the premises that rest on the missing one.
+fn but(mut s: Story, dependent: &[P]) -> Story {
+    s.ask.premises.retain(|name| !dependent.contains(name));
+    s
 }
 
 /// A sound story with one premise broken.
@@ -36,38 +64,35 @@ const BROKEN: &[Broken] = &[
     (P::Expired, || {
         let mut s = pauses::over_ttl();
         // The expiry is seen only after the thaw: a store that lets leases live longer.
-        s.each(|event| {
-            if let What::Fault(fault) = &event.what
-                && matches!(fault.phase, FaultPhase::Due | FaultPhase::Undone)
-            {
-                event.at = about(1742.0);
-            }
-        });
-        s.ask.premises.retain(|name| *name != P::TakenOver);
-        s
+        thawed_at(&mut s, 1742.0);
+        but(s, &[P::TakenOver])
     }),
     (P::TakenOver, || {
         let mut s = pauses::over_ttl();
-        s.each(|event| {
-            if let What::Fault(fault) = &event.what
-                && matches!(fault.phase, FaultPhase::Due | FaultPhase::Undone)
-            {
-                event.at = about(1753.0);
-            }
-        });
+        thawed_at(&mut s, 1753.0);
         s
     }),
-    (P::RigOnTime, || {
+    // Whether it stood still and ran on is told at the thaw, too.
+    (P::Thawed, || {
+        but(
+            without_phase(pauses::over_ttl(), FaultPhase::Undone),
+            &[P::Exercised, P::Frozen],
+        )
+    }),
+    (P::NoOtherGrant, || {
         let mut s = pauses::over_ttl();
-        let by = std::time::Duration::from_millis(500);
-        s.note(
-            1500.0,
-            What::RigLate {
-                by,
-                what: "a sample".to_owned(),
-            },
-        );
+        s.ask.scenario = ScenarioId::PauseUncontested;
+        s.ask.premises.push(P::NoOtherGrant);
         s
+    }),
+    (P::Taken, || {
+        let mut s = pauses::and_gone();
+        s.without(|event| match &event.what {
+            What::LabDid(_) => true,
+            What::Reading(reading) => reading.held.as_ref().is_some_and(|held| held.token == Some(Token(2))),
+            _ => false,
+        });
+        but(s, &[P::FreeAgain])
     }),
     (P::FreeAgain, || {
         let mut s = pauses::and_gone();
@@ -76,6 +101,70 @@ const BROKEN: &[Broken] = &[
                 event.at = about(2005.0);
             }
         });
+        s
+    }),
+    (P::BelowMargin, || pauses::kept_until(1450.0)),
+    (P::WriteHeld, || {
+        let mut s = scenarios::inside_write();
+        s.without(|event| matches!(event.what, What::WriteHeld { .. }));
+        but(s, &[P::HeldWritePlaced])
+    }),
+    (P::SuccessorWrote, || {
+        let mut s = scenarios::inside_write();
+        s.without(|event| {
+            let of_b = event.owner.as_ref().is_some_and(|it| it.as_str() == "b1");
+            of_b && matches!(event.what, What::Write(_)) && event.at.earliest < at(THAW + 5.0)
+        });
+        s
+    }),
+    (P::HeldWritePlaced, || {
+        let mut s = scenarios::inside_write();
+        s.without(|event| matches!(&event.what, What::Write(write) if write.arrived.is_some()));
+        s
+    }),
+    (P::WaiterRan, || {
+        let mut s = scenarios::waiting(THAW, 2300.0);
+        s.without(|event| matches!(&event.what, What::Said(said) if said.event == OwnerEvent::Waiting));
+        s
+    }),
+    (P::FrozenWhileOtherHeld, || scenarios::waiting(1700.0, 2300.0)),
+    // A waiter that never gets the lease has nothing to work on, either.
+    (P::KeyFreed, || but(scenarios::waiting(THAW, 3690.0), &[P::Exercised])),
+    (P::Dead, || {
+        let mut s = scenarios::killed();
+        s.without(|event| matches!(event.what, What::Ended { .. }));
+        s
+    }),
+    (P::Swallowed, || {
+        without_wire(scenarios::blackhole(), WireSeen::RequestSwallowed)
+    }),
+    (P::Healed, || without_phase(scenarios::blackhole(), FaultPhase::Undone)),
+    (P::WasReset, || {
+        without_wire(scenarios::network(ScenarioId::Reset), WireSeen::Reset)
+    }),
+    (P::DroppedSilently, || {
+        without_wire(scenarios::network(ScenarioId::IdleDrop), WireSeen::RequestSwallowed)
+    }),
+    (P::EndedEarly, || {
+        // The lab deleted something else: the lease goes on.
+        let mut s = pauses::held_until_pause(ScenarioId::KeyDeleted, &[P::Exercised, P::EndedEarly, P::OwnerRan]);
+        s.lab(804.0, Deed::Deleted, "a1#1", 1);
+        s.renews(1000.0, 2500.0, "a1").works(810.0, 2500.0, "a1", 1);
+        s.end_cycle(2400.0).watched(0.0, 2600.0);
+        s
+    }),
+    (P::OwnerRan, || scenarios::key_deleted(700.0)),
+    (P::TermWhileHeld, || {
+        without_phase(scenarios::clean_release(), FaultPhase::Confirmed)
+    }),
+    (P::KeyFree, || {
+        // It goes on as if nobody had asked. That it should have let go is availability.
+        let mut s = pauses::held_until_pause(ScenarioId::CleanRelease, &[P::Exercised, P::TermWhileHeld, P::KeyFree]);
+        let term = [(FaultPhase::Asked, 799.0), (FaultPhase::Confirmed, 800.0)];
+        s.fault("a1", FaultKind::Terminate, &term);
+        s.renews(1000.0, 2100.0, "a1").works(810.0, 2100.0, "a1", 1);
+        s.end_cycle(1800.0).watched(0.0, 2200.0);
+        s.ask.availability = false;
         s
     }),
     (P::LabHeldThroughout, || {
@@ -89,193 +178,90 @@ const BROKEN: &[Broken] = &[
                 held.expires = Some(about(2800.0));
             }
         });
-        s.without(
-            |event| matches!(&event.what, What::LabDid(it) if it.deed == leaseproof_model::event::Deed::Released),
-        );
+        s.without(|event| matches!(&event.what, What::LabDid(it) if it.deed == Deed::Released));
+        s
+    }),
+    (P::ShimMapped, || {
+        let mut s = scenarios::clock_back(true);
+        s.each(|event| {
+            if let What::WallReads { mapped, .. } = &mut event.what {
+                *mapped = false;
+            }
+        });
+        s
+    }),
+    (P::WallReadsCounted, || {
+        let mut s = scenarios::clock_back(true);
+        s.each(|event| {
+            if let What::WallReads { count, .. } = &mut event.what {
+                *count = 10;
+            }
+        });
+        s
+    }),
+    (P::LeaseKept, || scenarios::child_only(false)),
+    (P::ReplayRejected, || {
+        scenarios::fence(&[(1, true), (2, true), (1, false), (1, false)], None)
+    }),
+    (P::RigOnTime, || {
+        let mut s = pauses::over_ttl();
+        let (by, what) = (Duration::from_millis(500), "a sample".to_owned());
+        s.note(1500.0, What::RigLate { by, what });
         s
     }),
 ];
+
+/// The sound stories that the broken ones are made from.
+const WHOLE: &[fn() -> Story] = &[
+    pauses::over_ttl,
+    pauses::within_margin,
+    pauses::and_gone,
+    scenarios::inside_write,
+    || scenarios::waiting(THAW, 2300.0),
+    scenarios::killed,
+    scenarios::blackhole,
+    || scenarios::network(ScenarioId::Reset),
+    || scenarios::network(ScenarioId::IdleDrop),
+    || scenarios::key_deleted(1500.0),
+    scenarios::clean_release,
+    || scenarios::child_only(true),
+    || scenarios::clock_back(true),
+    || scenarios::fence(&[(1, true), (2, true), (1, false), (1, false)], Some(3)),
+];
+
+#[test]
+fn every_premise_has_a_record_that_lacks_it() {
+    let mut named: Vec<P> = BROKEN.iter().map(|(name, _)| *name).collect();
+    named.sort();
+    assert_eq!(named, P::ALL);
+}
+
+#[test]
+fn what_lacks_nothing_is_proven() {
+    for story in WHOLE {
+        let judged = story().judged();
+        assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+    }
+}
 
 #[test]
 fn a_missing_premise_is_cannot_tell_and_only_that() {
     for (name, story) in BROKEN {
         let history = story().history();
         let judged = judge(&history, None, &Policy::default());
-        let missing: Vec<_> = judged
-            .premises
-            .iter()
-            .filter(|it| !it.holds.is_yes())
-            .map(|it| it.name)
-            .collect();
-        assert_eq!(missing, [*name]);
+        let missing: Vec<_> = judged.premises.iter().filter(|it| !it.holds.is_yes()).collect();
+        let names: Vec<_> = missing.iter().map(|it| it.name).collect();
+        assert_eq!(names, [*name], "{missing:#?}");
         assert_eq!(judged.verdict, Verdict::CannotTell, "{name}: {:#?}", judged.findings);
+        let (_, change) = missing[0].says.split_once(": ").unwrap_or_default();
+        assert!(
+            !change.is_empty(),
+            "{name} doesn't say what to change: {}",
+            missing[0].says
+        );
         let mut off = Policy::default();
         off.premises_off.insert(name.as_str().to_owned());
         let judged = judge(&history, None, &off);
-        assert_eq!(judged.verdict, Verdict::Proven, "{name}: {:#?}", judged);
+        assert_eq!(judged.verdict, Verdict::Proven, "{name}: {judged:#?}");
     }
-}
-
-#[test]
-fn a_rule_that_is_off_finds_nothing() {
-    let mut s = pauses::over_ttl();
-    s.works(THAW + 2.0, 2900.0, "a1", 1);
-    let history = s.history();
-    for code in ["LP001", "LP002", "LP004", "LP007", "LP015"] {
-        let mut off = Policy::default();
-        off.rules_off.insert(code.to_owned());
-        assert!(!codes(&judge(&history, None, &off)).contains(&code.to_owned()));
-    }
-}
-
-#[test]
-fn a_cycle_that_the_rig_hurt_is_not_held_and_does_not_block() {
-    let mut s = pauses::over_ttl();
-    s.ask.cycles = 1;
-    // A second cycle, in which the writer was frozen inside its transaction.
-    s.cycle(3610.0, "a1").note(3620.0, What::WriterFrozen).end_cycle(3640.0);
-    s.works(3600.0, 3660.0, "a1", 3);
-    let judged = s.judged();
-    assert_eq!(
-        (judged.verdict, judged.cycles, judged.cycles_held),
-        (Verdict::Proven, 2, 1)
-    );
-    let mut unexplained = pauses::over_ttl();
-    unexplained.cycle(3610.0, "a1").end_cycle(3640.0);
-    assert_eq!(unexplained.judged().verdict, Verdict::CannotTell);
-}
-
-#[test]
-fn a_scenario_that_was_abandoned_is_never_proven() {
-    let mut s = pauses::over_ttl();
-    s.note(
-        3650.0,
-        What::Abandoned {
-            why: "the owner went away".to_owned(),
-        },
-    );
-    assert_eq!(s.judged().verdict, Verdict::CannotTell);
-}
-
-/// The clock stories: stepped back before the pause, and the twin without the step.
-fn stepped(step: bool, flawed: bool) -> Story {
-    let mut s = pauses::over_ttl();
-    s.ask.scenario = leaseproof_model::scenario::ScenarioId::ClockBack;
-    s.ask.availability = true;
-    s.ask.twin = !step;
-    s.ask.premises = vec![
-        P::Exercised,
-        P::ShimMapped,
-        P::WallReadsCounted,
-        P::Frozen,
-        P::Expired,
-        P::TakenOver,
-    ];
-    let offset = if step { -3_600_000_000_000 } else { 0 };
-    s.shim(798.5, "a1", 10, offset).shim(2900.0, "a1", 20, offset);
-    if step {
-        let phases = [
-            (FaultPhase::Asked, 797.0),
-            (FaultPhase::Confirmed, 798.0),
-            (FaultPhase::Undone, 2950.0),
-        ];
-        s.fault("a1", FaultKind::ClockStep, &phases);
-        if flawed {
-            s.works(THAW + 2.0, 2900.0, "a1", 1);
-        }
-    }
-    s
-}
-
-#[test]
-fn a_stepped_clock_is_judged_by_contrast() {
-    let off = Policy::default();
-    let twin = stepped(false, true).history();
-    let sound = judge(&stepped(true, false).history(), Some(&twin), &off);
-    assert_eq!(
-        (sound.verdict, accusations(&sound)),
-        (Verdict::Proven, Vec::new()),
-        "{sound:#?}"
-    );
-    assert_eq!(sound.twin.as_ref().map(|twin| twin.verdict), Some(Verdict::Proven));
-    let flawed = judge(&stepped(true, true).history(), Some(&twin), &off);
-    assert_eq!(accusations(&flawed), ["LP001", "LP002", "LP004", "LP009"]);
-    // An owner that acts late without the step, too, does not do it by the step.
-    let mut late_twin = stepped(false, true);
-    late_twin.works(THAW + 2.0, 2900.0, "a1", 1);
-    let both = judge(&stepped(true, true).history(), Some(&late_twin.history()), &off);
-    assert_eq!(accusations(&both), ["LP001", "LP002", "LP004"]);
-    assert_eq!(both.verdict, Verdict::Violated);
-}
-
-#[test]
-fn an_embedded_store_shows_exact_moments() {
-    // The row stays after its expiry; a renewal decided after that revives, one decided before does not.
-    for (renewed, revived) in [(1740.0, false), (2010.0, true)] {
-        let mut s = pauses::and_gone();
-        s.without(|event| event.at.earliest > at(1740.0) && !matches!(event.what, What::Fault(_)));
-        let mut expiry = 0.0;
-        s.each(|event| {
-            if let What::Reading(reading) = &mut event.what
-                && let Some(held) = &mut reading.held
-            {
-                held.granted = Some(at(98.0));
-                held.renewed = Some(at(event.at.earliest.0 as f64 / 1e6 - 1_000_000.0 - 2.0));
-                held.expires = held
-                    .expires
-                    .map(|it| leaseproof_model::moment::Moment::exact(it.earliest));
-                expiry = held.expires.map_or(0.0, |it| it.earliest.0 as f64 / 1e6 - 1_000_000.0);
-            }
-        });
-        s.shown(expiry + 5.0, |held| {
-            held.granted = Some(at(98.0));
-            held.renewed = Some(at(748.0));
-            held.expires = Some(leaseproof_model::moment::Moment::exact(at(expiry)));
-            held.expired = true;
-        });
-        s.shown(THAW + 15.0, |held| {
-            held.expired = false;
-            held.renewed = Some(at(renewed));
-            held.expires = Some(leaseproof_model::moment::Moment::exact(at(renewed + 1000.0)));
-        });
-        s.end_cycle(2500.0).watched(0.0, 2600.0);
-        let found = codes(&s.judged());
-        assert_eq!(found.contains(&"LP010".to_owned()), revived, "{found:?}");
-    }
-}
-
-#[test]
-fn a_stranger_s_value_is_attributed_by_what_is_said() {
-    // The store shows random values, and the owners' words tell whose they are.
-    let mut s = pauses::over_ttl();
-    s.works(THAW + 2.0, 2900.0, "a1", 1);
-    s.each(|event| match &mut event.what {
-        What::Reading(reading) => {
-            reading.counter = None;
-            if let Some(held) = &mut reading.held {
-                held.holder = format!("value#{}f00", held.token.map_or(0, |token| token.0)).into();
-                held.token = None;
-            }
-        }
-        What::Write(write) => write.token = None,
-        What::Said(said) => said.token = None,
-        _ => {}
-    });
-    s.ask.store_shows_token = false;
-    let judged = s.judged();
-    assert_eq!(accusations(&judged), ["LP001", "LP002", "LP004"], "{judged:#?}");
-}
-
-#[test]
-fn an_owner_that_says_nothing_is_judged_by_what_it_writes() {
-    let silent = |s: &mut Story| {
-        s.without(|event| matches!(&event.what, What::Said(said) if said.event != OwnerEvent::Waiting));
-    };
-    let mut sound = pauses::over_ttl();
-    silent(&mut sound);
-    assert_eq!(sound.judged().verdict, Verdict::Proven);
-    let mut flawed = pauses::over_ttl();
-    flawed.works(THAW + 2.0, 2900.0, "a1", 1);
-    silent(&mut flawed);
-    assert_eq!(accusations(&flawed.judged()), ["LP001", "LP002", "LP004"]);
 }

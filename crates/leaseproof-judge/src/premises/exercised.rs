@@ -67,14 +67,7 @@ pub(super) fn exercised(scene: &Scene<'_, '_, '_>) -> Seen {
                 ids,
             )
         }
-        None => Seen::unknown(
-            format!(
-                "no write of {} or its restarted successor in a later grant was seen: its work may simply be dead; \
-                 let it write as soon as it holds the lease again",
-                owner.name
-            ),
-            ids,
-        ),
+        None => Seen::unknown(no_later_work(scene, owner, end), ids),
     }
 }
 
@@ -108,6 +101,58 @@ fn alive_after(scene: &Scene<'_, '_, '_>, owner: &Owner<'_>, start: Moment, end:
             let work = scene.stage.work[grant]?;
             (end.earliest < work.last.0.latest).then_some(work.last.1)
         })
+}
+
+/// Why no later work was seen, and what to change: one that never acquired anew is not one that acquired
+/// and did nothing, and neither is one that gave no sign of life.
+fn no_later_work(scene: &Scene<'_, '_, '_>, owner: &Owner<'_>, end: Moment) -> String {
+    let timeline = scene.timeline;
+    let kept = scene
+        .grant()
+        .is_some_and(|grant| grant.lasts_until().is_none_or(|until| end.latest < until.earliest));
+    let again = lineage(timeline, owner)
+        .find_map(|it| Some((it, later(timeline, it, scene.held, end).next()?)))
+        .map(|(it, grant)| (&it.name, timeline.grants[grant].label()));
+    let since = |at: Moment| end.latest < at.earliest;
+    let lives = || lineage(timeline, owner);
+    let acts = lives().flat_map(|it| &it.acts).filter(|act| since(act.at)).count();
+    let words = lives()
+        .flat_map(|it| &it.said)
+        .filter(|saying| since(saying.at))
+        .count();
+    match again {
+        Some((name, label)) => format!(
+            "{name} acquired {label} after the fault, and no write in it was seen: \
+             let it write as soon as it holds the lease again, or let the cycle go on"
+        ),
+        None if kept => format!(
+            "{} kept its lease, and no write in it was seen after the fault: let it write within two heartbeats",
+            owner.name
+        ),
+        None if acts > 0 => format!(
+            "{} acted {} after the fault, and neither it nor a restarted successor ever acquired the lease anew: \
+             let it acquire again when it lost the lease, or exit so that it is started again",
+            owner.name,
+            times(acts),
+        ),
+        None if words > 0 => format!(
+            "{} went on after the fault, and neither it nor a restarted successor acquired the lease anew: \
+             let it acquire again, or use a contender that lets go",
+            owner.name
+        ),
+        None => format!(
+            "{} gave no sign of life after the fault, and nothing started in its place did: \
+             see in its output whether it hung or died",
+            owner.name
+        ),
+    }
+}
+
+fn times(n: usize) -> String {
+    match n {
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    }
 }
 
 /// The owner and those that a supervisor started in its place.

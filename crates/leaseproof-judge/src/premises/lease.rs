@@ -8,7 +8,8 @@ use leaseproof_model::moment::Moment;
 use leaseproof_model::store::ExpiryProof;
 use leaseproof_model::truth::Truth;
 
-const NO_GRANT: &str = "no grant of the target is known at the fault";
+const NO_GRANT: &str =
+    "no grant of the target is known at the fault: let it print `acquired`, or use $LEASEPROOF_OWNER in its holder";
 
 /// The grant expired before the fault ended, as the adapter defines and can prove it.
 pub(super) fn expired(scene: &Scene<'_, '_, '_>) -> Seen {
@@ -17,19 +18,19 @@ pub(super) fn expired(scene: &Scene<'_, '_, '_>) -> Seen {
     };
     let Some(end) = grant.end else {
         return Seen::unknown(
-            "the lease was not seen to expire: was it renewed by another part of the owner?",
+            "the lease was not seen to expire: look for another part of the owner, or another program, that renews it",
             [grant.first.id],
         );
     };
     if end.kind != EndKind::Expired {
         return Seen::no(
-            "the lease ended otherwise than by its expiry",
+            "the lease ended otherwise than by its expiry: keep others from releasing or deleting it during the fault",
             [grant.first.id, end.event],
         );
     }
     if end.at.latest > scene.until() {
         return Seen::no(
-            "the lease expired only after the fault had ended",
+            "the lease expired only after the fault had ended: look whether the store grants more than the plan's TTL",
             [grant.first.id, end.event],
         );
     }
@@ -48,7 +49,10 @@ pub(super) fn expired(scene: &Scene<'_, '_, '_>) -> Seen {
             [grant.first.id, end.event, proof],
         ),
         None => Seen::unknown(
-            format!("the expiry is not proven ({})", facts.expired_means),
+            format!(
+                "the expiry is not proven ({}): run the scenario again",
+                facts.expired_means
+            ),
             [grant.first.id, end.event],
         ),
     }
@@ -61,7 +65,7 @@ pub(super) fn taken_over(scene: &Scene<'_, '_, '_>) -> Seen {
     };
     let Some(next) = scene.successor().map(|next| &scene.timeline.grants[next]) else {
         return Seen::unknown(
-            "nobody took the lease over: is the contender alive, and does it want the same key?",
+            "nobody took the lease over: see in its output that the contender lives, and wants the same key",
             [grant.first.id],
         );
     };
@@ -69,7 +73,7 @@ pub(super) fn taken_over(scene: &Scene<'_, '_, '_>) -> Seen {
         Seen::yes(format!("{} took over", next.holder), [next.first.id])
     } else {
         Seen::no(
-            "another took the lease over only after the fault had ended",
+            "another took the lease over only after the fault had ended: let the contender ask more often",
             [next.first.id],
         )
     }
@@ -89,8 +93,17 @@ pub(super) fn no_other_grant(scene: &Scene<'_, '_, '_>) -> Seen {
             .is_none_or(|it| next.begin.latest < it.earliest);
         let ids = [grant.first.id, next.first.id];
         return match surely {
-            true => Seen::no(format!("{} was granted the lease meanwhile", next.holder), ids),
-            false => Seen::unknown("another grant began about when the fault ended", ids),
+            true => Seen::no(
+                format!(
+                    "{} was granted the lease meanwhile: let nobody else want this key",
+                    next.holder
+                ),
+                ids,
+            ),
+            false => Seen::unknown(
+                "another grant began about when the fault ended: run the scenario again",
+                ids,
+            ),
         };
     }
     let from = grant.lasts_until().map_or(grant.begin, |end| end);
@@ -122,7 +135,10 @@ pub(super) fn taken(scene: &Scene<'_, '_, '_>) -> Seen {
     let by_reading = scene.lab_grant().map(|grant| (grant.begin, grant.first.id));
     match by_deed.or(by_reading) {
         Some((at, id)) if at.latest <= scene.until() => Seen::yes("the lab took the lease during the pause", [id]),
-        Some((_, id)) => Seen::no("the lab took the lease only after the pause", [id]),
+        Some((_, id)) => Seen::no(
+            "the lab took the lease only after the pause: run the scenario again",
+            [id],
+        ),
         None => Seen::unknown("the lab did not get the lease: run the scenario again", []),
     }
 }
@@ -132,7 +148,7 @@ pub(super) fn free_again(scene: &Scene<'_, '_, '_>) -> Seen {
     let by_reading = || Some(scene.lab_grant()?.end?).map(|end| (end.at, end.event));
     match lab_did(scene, Deed::Released).or_else(by_reading) {
         Some((at, id)) if at.latest <= scene.until() => Seen::yes("the lab freed it during the pause", [id]),
-        Some((_, id)) => Seen::no("the lab freed it only after the pause", [id]),
+        Some((_, id)) => Seen::no("the lab freed it only after the pause: run the scenario again", [id]),
         None => Seen::unknown("the lab did not free the lease: run the scenario again", []),
     }
 }
@@ -141,7 +157,7 @@ pub(super) fn free_again(scene: &Scene<'_, '_, '_>) -> Seen {
 pub(super) fn key_freed(scene: &Scene<'_, '_, '_>) -> Seen {
     let timeline = scene.timeline;
     let Some(thaw) = scene.pause.and_then(|pause| pause.ended()) else {
-        return Seen::unknown("the thaw is not on record", []);
+        return Seen::unknown("the thaw is not on record: run the scenario again", []);
     };
     let first = timeline.last_begun(thaw.earliest).unwrap_or(0);
     let freed = timeline.grants[first.min(timeline.grants.len())..]
@@ -165,10 +181,13 @@ pub(super) fn ended_early(scene: &Scene<'_, '_, '_>) -> Seen {
             [grant.first.id, end.event],
         ),
         Some(end) => Seen::no(
-            "the lease ended at its expiry, or was released, before the fault met it",
+            "the lease ended at its expiry, or was released, before the fault met it: let the owner hold it longer",
             [end.event],
         ),
-        None => Seen::unknown("the lease was not seen to end", [grant.first.id]),
+        None => Seen::unknown(
+            "the lease was not seen to end: look whether the owner's key is the one of the plan",
+            [grant.first.id],
+        ),
     }
 }
 
@@ -184,7 +203,7 @@ pub(super) fn term_while_held(scene: &Scene<'_, '_, '_>) -> Seen {
         return Seen::unknown(NO_GRANT, []);
     };
     let (Some(asked), Some(delivered)) = (fault.earliest(), fault.began()) else {
-        return Seen::unknown("the moment of the SIGTERM is not known", []);
+        return Seen::unknown("the moment of the SIGTERM is not known: run the scenario again", []);
     };
     // The release may follow the signal within microseconds: that it was held when it was sent counts.
     let held = grant.begin.latest <= asked && grant.lasts_until().is_none_or(|end| asked <= end.latest);
@@ -192,7 +211,10 @@ pub(super) fn term_while_held(scene: &Scene<'_, '_, '_>) -> Seen {
     if held && delivered.latest >= asked {
         Seen::yes("SIGTERM was delivered while it held the lease", ids)
     } else {
-        Seen::unknown("whether it held the lease when SIGTERM came is not known", ids)
+        Seen::unknown(
+            "whether it held the lease when SIGTERM came is not known: run the scenario again",
+            ids,
+        )
     }
 }
 
@@ -202,6 +224,11 @@ pub(super) fn key_free(scene: &Scene<'_, '_, '_>) -> Seen {
         return Seen::unknown(NO_GRANT, []);
     };
     match (grant.end, scene.start) {
+        // Another stood in its place, and nobody saw it free in between.
+        (Some(end), Some(_)) if end.kind == EndKind::Overwritten => Seen::unknown(
+            "another holder overwrote the lease before it was free: let no owner take a key that is held",
+            [grant.first.id, end.event],
+        ),
         (Some(end), Some(start)) => {
             let after = end.at.latest.since(start.earliest);
             Seen::yes(
@@ -209,7 +236,10 @@ pub(super) fn key_free(scene: &Scene<'_, '_, '_>) -> Seen {
                 [grant.first.id, end.event],
             )
         }
-        _ => Seen::unknown("the key was not seen free", [grant.first.id]),
+        _ => Seen::unknown(
+            "the key was not seen free: let the owner release it when it is asked to end",
+            [grant.first.id],
+        ),
     }
 }
 
@@ -229,7 +259,7 @@ pub(super) fn lab_held_throughout(scene: &Scene<'_, '_, '_>) -> Seen {
             [grant.first.id, end.event],
         ),
         Some(end) => Seen::no(
-            "the lab's lease did not stand until it freed it",
+            "the lab's lease did not stand until it freed it: look for what deletes or overwrites the key",
             [grant.first.id, end.event],
         ),
     }
@@ -244,13 +274,16 @@ pub(super) fn lease_kept(scene: &Scene<'_, '_, '_>) -> Seen {
     let last = grant.extensions.last().map(|change| change.event);
     match grant.end {
         Some(end) if end.at.latest < until => Seen::no(
-            "the lease ended while a part of its owner was stopped",
+            "the lease ended while a part of its owner was stopped: let the part that still runs renew it",
             [grant.first.id, end.event],
         ),
         _ if grant.lasts_until().is_none_or(|end| until <= end.earliest) => Seen::yes(
             "the lease went on under its holder",
             [Some(grant.first.id), last].into_iter().flatten(),
         ),
-        _ => Seen::unknown("whether the lease went on is not known", [grant.first.id]),
+        _ => Seen::unknown(
+            "whether the lease went on is not known: run the scenario again",
+            [grant.first.id],
+        ),
     }
 }

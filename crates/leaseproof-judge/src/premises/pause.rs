@@ -22,7 +22,10 @@ pub(super) fn frozen(scene: &Scene<'_, '_, '_>) -> Seen {
         );
     };
     if fault.failed.is_some() {
-        return Seen::no("the pause failed and was undone", ids(fault));
+        return Seen::no(
+            "the pause failed and was undone: try --freeze with the other method",
+            ids(fault),
+        );
     }
     let last = fault.undone.map(|(_, undone)| undone);
     let threads = confirmed.threads.or(last.and_then(|it| it.threads));
@@ -87,10 +90,13 @@ pub(super) fn thawed(scene: &Scene<'_, '_, '_>) -> Seen {
 pub(super) fn below_margin(scene: &Scene<'_, '_, '_>) -> Seen {
     let margin = scene.timeline.ask.budget.margin();
     let Some(fault) = scene.pause else {
-        return Seen::unknown("no pause is on record", []);
+        return Seen::unknown("no pause is on record: run the scenario again", []);
     };
     let (Some(from), Some(began), Some(ended)) = (fault.earliest(), fault.began(), fault.ended()) else {
-        return Seen::unknown("the length of the pause is not known", ids(fault));
+        return Seen::unknown(
+            "the length of the pause is not known: run the scenario again",
+            ids(fault),
+        );
     };
     let (most, least) = (ended.latest.since(from), ended.earliest.since(began.latest));
     if most < margin {
@@ -101,7 +107,7 @@ pub(super) fn below_margin(scene: &Scene<'_, '_, '_>) -> Seen {
     } else if least >= margin {
         Seen::no(
             format!(
-                "paused for {}, and the margin is {}: drawn again",
+                "paused for {}, and the margin is {}: use fewer --jobs, or a less busy machine",
                 ms(least),
                 ms(margin)
             ),
@@ -110,7 +116,7 @@ pub(super) fn below_margin(scene: &Scene<'_, '_, '_>) -> Seen {
     } else {
         Seen::unknown(
             format!(
-                "paused for {} to {}, and the margin is {}",
+                "paused for {} to {}, and the margin is {}: use fewer --jobs, or a less busy machine",
                 ms(least),
                 ms(most),
                 ms(margin)
@@ -122,7 +128,7 @@ pub(super) fn below_margin(scene: &Scene<'_, '_, '_>) -> Seen {
 
 pub(super) fn waiter_ran(scene: &Scene<'_, '_, '_>) -> Seen {
     let (Some(owner), Some(start)) = (scene.owner(), scene.start) else {
-        return Seen::unknown("no waiter is on record", []);
+        return Seen::unknown("no waiter is on record: run the scenario again", []);
     };
     let told = owner.said.partition_point(|saying| saying.at.latest <= start.latest);
     let said = owner.said[..told]
@@ -154,12 +160,19 @@ pub(super) fn waiter_ran(scene: &Scene<'_, '_, '_>) -> Seen {
 pub(super) fn frozen_while_other_held(scene: &Scene<'_, '_, '_>) -> Seen {
     let timeline = scene.timeline;
     let Some((fault, began, ended)) = scene.pause.and_then(|it| Some((it, it.began()?, it.ended()?))) else {
-        return Seen::unknown("no whole pause is on record", []);
+        return Seen::unknown("no whole pause is on record: run the scenario again", []);
     };
     let least = ended.earliest.since(began.latest);
     let ttl = timeline.ask.budget.ttl;
     if least <= ttl {
-        return Seen::no(format!("frozen for {}, the TTL is {}", ms(least), ms(ttl)), ids(fault));
+        return Seen::no(
+            format!(
+                "frozen for {}, the TTL is {}: run the scenario again",
+                ms(least),
+                ms(ttl)
+            ),
+            ids(fault),
+        );
     }
     // From the freeze until a TTL later others held it without a break.
     let mut at = began.latest;
@@ -190,7 +203,10 @@ pub(super) fn dead(scene: &Scene<'_, '_, '_>) -> Seen {
         .filter(|fault| fault.confirmed.is_some());
     match (ended, killed) {
         (Some(ended), Some(fault)) => Seen::yes("the whole tree is dead", ids(fault).into_iter().chain([ended.event])),
-        (_, Some(fault)) => Seen::unknown("its end is not on record", ids(fault)),
+        (_, Some(fault)) => Seen::unknown(
+            "its end is not on record: look for a process of it that SIGKILL did not end",
+            ids(fault),
+        ),
         _ => Seen::unknown("no confirmed kill is on record: run the scenario again", []),
     }
 }
@@ -199,7 +215,7 @@ pub(super) fn dead(scene: &Scene<'_, '_, '_>) -> Seen {
 pub(super) fn owner_ran(scene: &Scene<'_, '_, '_>) -> Seen {
     let budget = &scene.timeline.ask.budget;
     let Some(owner) = scene.owner() else {
-        return Seen::unknown("no owner is on record", []);
+        return Seen::unknown("no owner is on record: run the scenario again", []);
     };
     let taken = scene
         .grant()
@@ -210,7 +226,7 @@ pub(super) fn owner_ran(scene: &Scene<'_, '_, '_>) -> Seen {
         .filter(|at| at.earliest <= scene.over())
         .or(scene.end);
     let Some(from) = from else {
-        return Seen::unknown("no fault is on record", []);
+        return Seen::unknown("no fault is on record: run the scenario again", []);
     };
     if let Some(ended) = owner
         .ended
@@ -227,7 +243,12 @@ pub(super) fn owner_ran(scene: &Scene<'_, '_, '_>) -> Seen {
         Seen::yes(format!("{} ran for {} after it", owner.name, ms(ran)), [])
     } else {
         Seen::unknown(
-            format!("{} ran for {} after it, {} are needed", owner.name, ms(ran), ms(need)),
+            format!(
+                "{} ran for {} after it, {} are needed: let the cycle go on",
+                owner.name,
+                ms(ran),
+                ms(need)
+            ),
             [],
         )
     }

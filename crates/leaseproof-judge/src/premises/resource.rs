@@ -46,7 +46,7 @@ pub(super) fn successor_wrote(scene: &Scene<'_, '_, '_>) -> Seen {
     match found {
         Some((event, _)) => Seen::yes("a successor's write was accepted", [event.id]),
         None => Seen::unknown(
-            "no write of a successor was accepted during the pause: does the contender write?",
+            "no write of a successor was accepted during the pause: let the contender write as soon as it holds the lease",
             [],
         ),
     }
@@ -55,7 +55,7 @@ pub(super) fn successor_wrote(scene: &Scene<'_, '_, '_>) -> Seen {
 /// The held write was placed in the resource's order.
 pub(super) fn held_write_placed(scene: &Scene<'_, '_, '_>) -> Seen {
     let Some(held) = held(scene) else {
-        return Seen::unknown("no write was held", []);
+        return Seen::unknown("no write was held: let the target write more often", []);
     };
     let placed = writes(scene)
         .find(|(event, write)| write.arrived.is_some() && event.owner.as_ref() == Some(scene.cycle.target));
@@ -65,7 +65,7 @@ pub(super) fn held_write_placed(scene: &Scene<'_, '_, '_>) -> Seen {
             Seen::yes(format!("the held write was {what} in its place"), [held.id, event.id])
         }
         None => Seen::unknown(
-            "the held write was never decided: its client may have hung up",
+            "the held write was never decided: let its client wait longer for an answer",
             [held.id],
         ),
     }
@@ -90,7 +90,10 @@ pub(super) fn replay_rejected(scene: &Scene<'_, '_, '_>) -> Seen {
         }
         ids.push(event.id);
         if write.accepted {
-            return Seen::no("a stale replay was accepted", ids);
+            return Seen::no(
+                "a stale replay was accepted: this is a defect of the witness, report it",
+                ids,
+            );
         }
         match restart {
             Some(restart) if restart.at.latest <= event.at.earliest => after = true,
@@ -99,7 +102,13 @@ pub(super) fn replay_rejected(scene: &Scene<'_, '_, '_>) -> Seen {
     }
     match (before, after, restart) {
         (true, true, _) => Seen::yes("every stale replay was rejected, also after a restart", ids),
-        (_, _, None) => Seen::unknown("the witness was not killed and started again", ids),
-        _ => Seen::unknown("no stale replay was tried on both sides of the restart", ids),
+        (_, _, None) => Seen::unknown(
+            "the witness was not killed and started again: run the scenario again",
+            ids,
+        ),
+        _ => Seen::unknown(
+            "no stale replay was tried on both sides of the restart: run the scenario again",
+            ids,
+        ),
     }
 }

@@ -37,7 +37,11 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         }
         let Some(ended) = owner.ended else { continue };
         // What the network held back is delivered when it heals, also for a process that is gone by then.
-        if owner.wires.iter().any(|(_, wire)| wire.seen == WireSeen::RequestSwallowed) {
+        if owner
+            .wires
+            .iter()
+            .any(|(_, wire)| wire.seen == WireSeen::RequestSwallowed)
+        {
             continue;
         }
         // A request in flight at its end may still be applied; a renewer that lives on does it again.

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file tells its own part of the stories")]
 
 pub mod pauses;
+pub mod scenarios;
 
 use leaseproof_judge::{Policy, judge};
 use leaseproof_model::budget::Budget;
@@ -166,6 +167,11 @@ impl Story {
 
     pub fn note(&mut self, ms: Ms, what: What) -> &mut Self {
         self.push(Source::Lab, None, about(ms), what)
+    }
+
+    /// Something that the witness says of an owner.
+    pub fn of_owner(&mut self, ms: Ms, owner: &str, what: What) -> &mut Self {
+        self.push(Source::Witness, Some(owner), about(ms), what)
     }
 
     // Processes and faults.

@@ -60,13 +60,19 @@ pub fn held_until_pause(scenario: ScenarioId, premises: &[P]) -> Story {
 /// Paused for less than the margin; the lease is kept.
 #[must_use]
 pub fn within_margin() -> Story {
+    kept_until(1200.0)
+}
+
+/// Paused until `thaw`; the lease is kept.
+#[must_use]
+pub fn kept_until(thaw: Ms) -> Story {
     let mut s = held_until_pause(
         ScenarioId::PauseWithinMargin,
         &[P::Exercised, P::Frozen, P::BelowMargin, P::Thawed],
     );
     s.ask.availability = true;
-    s.paused("a1", FaultKind::PauseTree, PAUSE, 1200.0);
-    s.renews(1205.0, 3000.0, "a1").works(1210.0, 3000.0, "a1", 1);
+    s.paused("a1", FaultKind::PauseTree, PAUSE, thaw);
+    s.renews(thaw + 5.0, 3000.0, "a1").works(thaw + 10.0, 3000.0, "a1", 1);
     s.end_cycle(2000.0);
     s.watched(0.0, 3050.0);
     s
