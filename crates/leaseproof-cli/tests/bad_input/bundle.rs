@@ -102,3 +102,112 @@ fn line_missing_bad() {
         "{ran:#?}"
     );
 }
+
+/// A record of a violated run whose late writes were taken out or changed, by hand and with care: it
+/// may still be violated, and is never proven.
+#[test]
+fn changed_by_hand_bad() {
+    let room = Room::new();
+    let ran = room.run(&[
+        "verify",
+        "--scenario",
+        "pause-over-ttl",
+        "--cycles",
+        "1",
+        "--ttl",
+        "1s",
+        "--heartbeat",
+        "250ms",
+        "--worst-pause",
+        "400ms",
+        "--renew-timeout",
+        "150ms",
+        "--",
+        "leaseproof",
+        "owner",
+        "--flaw",
+        "silent-retain",
+    ]);
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+    let bundle = room.bundles().pop().expect("a bundle");
+    let parse = |line: &String| serde_json::from_str::<serde_json::Value>(line).expect("JSON");
+    let is_late = |line: &String| {
+        let write = &parse(line)["event"]["event"]["what"]["write"];
+        matches!((write["token"].as_u64(), write["highest"].as_u64()), (Some(it), Some(highest)) if it < highest)
+    };
+    let is_reading = |line: &&String| parse(line)["event"]["event"]["what"]["reading"].is_object();
+    let without = |lines: Vec<String>| lines.into_iter().filter(|line| !is_late(line)).collect::<Vec<_>>();
+    let changed = |lines: Vec<String>, key: &str, value: serde_json::Value| -> String {
+        let lines: Vec<String> = lines
+            .into_iter()
+            .map(|line| {
+                if !is_late(&line) {
+                    return line;
+                }
+                let mut it = parse(&line);
+                let event = &mut it["event"]["event"];
+                if key == "owner" {
+                    event["owner"] = value.clone();
+                } else {
+                    event["what"]["write"][key] = value.clone();
+                }
+                it.to_string()
+            })
+            .collect();
+        joined(&lines)
+    };
+    type Change<'a> = Box<dyn Fn(Vec<String>) -> String + 'a>;
+    let changes: Vec<(&str, Change<'_>)> = vec![
+        ("taken out", Box::new(|lines| joined(&without(lines)))),
+        (
+            "taken out, and as many others doubled",
+            Box::new(|lines| {
+                let count = lines.len();
+                let mut kept = without(lines);
+                let more: Vec<String> = kept
+                    .iter()
+                    .filter(is_reading)
+                    .take(count - kept.len())
+                    .cloned()
+                    .collect();
+                let end = kept.pop().expect("an end");
+                kept.extend(more);
+                kept.push(end);
+                joined(&kept)
+            }),
+        ),
+        (
+            "taken out, and the rest numbered anew",
+            Box::new(|lines| {
+                let mut id = 0;
+                let kept: Vec<String> = without(lines)
+                    .into_iter()
+                    .map(|line| {
+                        let mut it = parse(&line);
+                        if it["event"].is_object() {
+                            id += 1;
+                            it["event"]["event"]["id"] = id.into();
+                        }
+                        it.to_string()
+                    })
+                    .collect();
+                joined(&kept)
+            }),
+        ),
+        (
+            "by nobody",
+            Box::new(|lines| changed(lines, "owner", serde_json::Value::Null)),
+        ),
+        ("by the lab", Box::new(|lines| changed(lines, "owner", "lab".into()))),
+        ("replayed", Box::new(|lines| changed(lines, "replay", true.into()))),
+    ];
+    for (name, change) in changes {
+        let dir = copy(&bundle, &room.path().join(name), change);
+        let ran = room.run(&["verify", "--judge", &dir, "--json"]);
+        assert_eq!(
+            (ran.code, ran.json()["verdict"].as_str()),
+            (Some(3), Some("cannot-tell")),
+            "{name}: {ran:#?}"
+        );
+    }
+}

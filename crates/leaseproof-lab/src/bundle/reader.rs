@@ -1,8 +1,10 @@
 //! Reads a kept bundle, so that a later release can judge it again.
 
+use leaseproof_model::event::{Event, Source, What};
 use leaseproof_model::history::{EVENTS_SCHEMA, Header, History, Line};
+use leaseproof_model::name::OwnerName;
 use leaseproof_model::verdict::NotOffered;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -43,7 +45,8 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
     let mut number = 0;
     let mut line_ended = false;
     let mut damaged = false;
-    let (mut events, mut last_event) = (0, 0);
+    let mut ids: Vec<u64> = Vec::new();
+    let mut order = Order::default();
     loop {
         line.clear();
         let read = reader
@@ -77,8 +80,11 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
                 );
             }
             Ok(Line::Event { run, event }) => {
-                events += 1;
-                last_event = event.id.0.max(last_event);
+                ids.push(event.id.0);
+                if let Some(odd) = order.breaks(run, &event) {
+                    damaged = true;
+                    problems.push((number, odd));
+                }
                 if let Some(history) = runs.get_mut(&run) {
                     history.events.push(event);
                 } else {
@@ -100,12 +106,21 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
         }
     }
     // Events are numbered through the whole file, so that a line which is gone leaves a gap.
-    if events < last_event && !damaged {
+    ids.sort_unstable();
+    let last_event = ids.last().copied().unwrap_or(0);
+    let recorded = ids.len();
+    ids.dedup();
+    let missing = last_event - u64::try_from(ids.len()).unwrap_or(u64::MAX).min(last_event);
+    if missing > 0 && !damaged {
         damaged = true;
         problems.push((
             number,
-            format!("{} of {last_event} events are missing before it", last_event - events),
+            format!("{missing} of {last_event} events are missing before it"),
         ));
+    }
+    if ids.len() < recorded {
+        damaged = true;
+        problems.push((number, format!("{} events stand there twice", recorded - ids.len())));
     }
     // Killed before its first line was whole: the folder tells its name, and nothing was recorded.
     if number == 0 || (number == 1 && header.is_none() && !line_ended) {
@@ -134,6 +149,49 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
         problems,
         damaged,
     })
+}
+
+/// What the recorder never does: an event out of its source's order, a write out of the resource's
+/// order or by nobody, a replay by another than the lab. A record that shows it was changed or is of
+/// two runs.
+#[derive(Default)]
+struct Order {
+    /// The last number by run, source and owner.
+    seqs: HashMap<(u32, Source, Option<OwnerName>), u64>,
+    /// The last write by run.
+    serials: HashMap<u32, u64>,
+}
+
+impl Order {
+    fn breaks(&mut self, run: u32, event: &Event) -> Option<String> {
+        let last = self.seqs.entry((run, event.source, event.owner.clone())).or_insert(0);
+        let expected = *last + 1;
+        *last = event.seq;
+        if event.seq != expected {
+            let source = event.source;
+            return Some(format!(
+                "it is number {} of its source ({source:?}), and {expected} was to come",
+                event.seq
+            ));
+        }
+        let What::Write(write) = &event.what else { return None };
+        let last = self.serials.entry(run).or_insert(0);
+        let expected = *last + 1;
+        *last = write.serial;
+        if write.serial != expected {
+            return Some(format!(
+                "it is write {} at the resource, and {expected} was to come",
+                write.serial
+            ));
+        }
+        match &event.owner {
+            None => Some("it is a write by nobody".to_owned()),
+            Some(owner) if write.replay && !owner.is_lab() => {
+                Some(format!("it is a replay by {owner}, and only the lab replays"))
+            }
+            Some(_) => None,
+        }
+    }
 }
 
 fn nameless(dir: &Path) -> Header {
