@@ -2,8 +2,9 @@
 //!
 //! The folders are the phases of a run: [`plan`] what to run, [`prepare`] whether it may start,
 //! [`owner`] who is judged, [`observe`] who looks, [`scenarios`] what is done to it, [`bundle`] what is kept,
-//! [`run`] all of it side by side.
+//! [`run`] all of it side by side, [`verdict`] what it came to; [`again`] judges a kept bundle.
 
+pub mod again;
 pub mod bundle;
 pub mod observe;
 pub mod owner;
@@ -12,3 +13,5 @@ pub mod prepare;
 pub mod progress;
 pub mod run;
 pub mod scenarios;
+pub mod settings;
+pub mod verdict;

@@ -3,7 +3,7 @@
 
 use crate::bundle::{Folder, Log};
 use crate::plan::{OwnerPlan, Plan, margin_refusal};
-use crate::run::RunSettings;
+use crate::settings::RunSettings;
 use leaseproof_fault::journal;
 use leaseproof_fault::warden::{Healed, Warden};
 use leaseproof_model::budget::Budget;

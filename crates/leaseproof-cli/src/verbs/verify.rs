@@ -5,9 +5,12 @@ use crate::args::VerifyArgs;
 use crate::faces::Live;
 use crate::faces::signals;
 use leaseproof_judge::Policy;
+use leaseproof_lab::again;
 use leaseproof_lab::plan::{self, LinesTable, PlanFile};
-use leaseproof_lab::run::{self, RunError, RunReport, RunSettings};
+use leaseproof_lab::run::{self, RunError};
 use leaseproof_lab::scenarios::catalogue;
+use leaseproof_lab::settings::RunSettings;
+use leaseproof_lab::verdict::RunReport;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
 use leaseproof_report::terminal::{Places, TerminalStyle};
 use leaseproof_witness::WitnessFlaw;
@@ -210,7 +213,7 @@ fn judge_again(args: &VerifyArgs, dir: &Path) -> ExitCode {
             policy.premises_off.insert(name.clone());
         }
     }
-    match run::judge_bundle(dir, &policy) {
+    match again::judge_bundle(dir, &policy) {
         Ok(report) => show(args, &report),
         Err(says) => wrong(&says),
     }

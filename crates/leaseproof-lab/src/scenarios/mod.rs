@@ -16,7 +16,7 @@ mod stale_token;
 mod waiting;
 
 use crate::prepare::Ready;
-use crate::run::RunSettings;
+use crate::settings::RunSettings;
 use leaseproof_model::history::History;
 use leaseproof_model::scenario::ScenarioId as Id;
 use leaseproof_model::verdict::NotOffered;

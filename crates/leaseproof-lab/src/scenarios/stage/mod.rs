@@ -24,7 +24,7 @@ use crate::observe::Sampler;
 use crate::owner::OwnerSeat;
 use crate::prepare::Ready;
 use crate::progress::Progress;
-use crate::run::RunSettings;
+use crate::settings::RunSettings;
 use leaseproof_fault::clock_step::Stepped;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;

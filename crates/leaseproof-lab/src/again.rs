@@ -1,0 +1,80 @@
+//! Judges a kept bundle again.
+
+use crate::bundle::{Bundle, read_bundle};
+use crate::verdict::{RunReport, Sum, judge_all, sum_up};
+use leaseproof_judge::Policy;
+use leaseproof_model::budget::Budget;
+use leaseproof_model::scenario::ScenarioId;
+use leaseproof_model::truth::Truth;
+use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
+use std::path::Path;
+use std::time::Duration;
+
+/// Judges a kept bundle again.
+///
+/// # Errors
+/// When the folder is no bundle; one message, with what to do.
+pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
+    let bundle = read_bundle(dir)?;
+    let mut judged = judge_all(&bundle.histories, policy);
+    if bundle.damaged {
+        judged.iter_mut().for_each(doubt);
+    }
+    let budget = bundle
+        .histories
+        .first()
+        .map_or_else(Budget::standard, |history| history.ask.budget);
+    let took = bundle
+        .histories
+        .iter()
+        .map(|history| history.took_ms)
+        .max()
+        .unwrap_or(0);
+    let incomplete = match bundle.problems.first() {
+        Some((line, says)) => Some(format!(
+            "events.jsonl:{line}: {says} ({} lines in all)",
+            bundle.problems.len()
+        )),
+        None if bundle.histories.is_empty() => Some("no scenario was recorded".to_owned()),
+        None => never_begun(&bundle),
+    };
+    let verdict = sum_up(&Sum {
+        run: &bundle.header.run,
+        seed: bundle.header.seed,
+        took: Duration::from_millis(took),
+        budget,
+        scenarios: judged,
+        not_offered: bundle.not_offered,
+        incomplete,
+        require: &[],
+    });
+    Ok(RunReport {
+        verdict,
+        histories: bundle.histories,
+        folder: dir.to_owned(),
+    })
+}
+
+/// What a damaged record shows proves nothing, and accuses nobody: the line that is gone may decide.
+fn doubt(scenario: &mut ScenarioVerdict) {
+    scenario.verdict = Verdict::CannotTell;
+    scenario.safety = Verdict::CannotTell;
+    scenario.availability = scenario.availability.map(|_| Verdict::CannotTell);
+    for finding in &mut scenario.findings {
+        finding.certainty = Truth::CannotTell;
+    }
+    if let Some(twin) = &mut scenario.twin {
+        doubt(twin);
+    }
+}
+
+/// Planned, and on record neither as run nor as not offered: the run was ended before.
+fn never_begun(bundle: &Bundle) -> Option<String> {
+    let recorded = |id: ScenarioId| {
+        bundle.histories.iter().any(|history| history.ask.scenario == id)
+            || bundle.not_offered.iter().any(|it| it.id == id)
+    };
+    let planned = bundle.header.scenarios.iter().copied();
+    let missing: Vec<&str> = planned.filter(|&id| !recorded(id)).map(ScenarioId::as_str).collect();
+    (!missing.is_empty()).then(|| format!("these scenarios never began: {}", missing.join(", ")))
+}
