@@ -5,7 +5,7 @@ use crate::Policy;
 use crate::measures::measures;
 use crate::premises::{Scene, Stage, premises};
 use crate::rules::{Facts, findings};
-use crate::timeline::{Cycle, EndKind, Timeline};
+use crate::timeline::{Cycle, End, EndKind, Timeline, answered_slowly};
 use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::finding::Finding;
 use leaseproof_model::rule::Class;
@@ -128,6 +128,7 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
                 Some(end) if end.earliest <= over => Truth::CannotTell,
                 _ => Truth::Yes,
             })
+            .filter(|kept| *kept != Truth::No || !grant.end.is_some_and(|end| no_loss_of_its_own(scene, end)))
             .filter(|kept| *kept != Truth::No || !store_was_slow(timeline, scene))
         }
         // Free at once: released, and not left to its expiry.
@@ -138,6 +139,22 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
         })
         .filter(|kept| *kept != Truth::No || !store_was_slow(timeline, scene)),
         _ => None,
+    }
+}
+
+/// The store lost it, the lab took it away, or its owner let go of its own will: nobody failed to keep it.
+fn no_loss_of_its_own(scene: &Scene<'_, '_, '_>, end: End) -> bool {
+    let (Some(owner), Some(start)) = (scene.owner(), scene.start) else {
+        return false;
+    };
+    let mut since = owner
+        .said_since(start.earliest)
+        .iter()
+        .filter(|saying| matches!(saying.said.event, OwnerEvent::Lost | OwnerEvent::Released));
+    match end.kind {
+        EndKind::LostByStore | EndKind::ByLab => true,
+        EndKind::Released => since.next().is_some_and(|saying| saying.is(OwnerEvent::Released)),
+        EndKind::Expired | EndKind::Overwritten | EndKind::Vanished => false,
     }
 }
 
@@ -153,14 +170,7 @@ fn store_was_slow(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> bool {
         .iter()
         .take_while(|saying| saying.at.earliest <= start.earliest)
         .any(|saying| saying.is(OwnerEvent::RenewFailed) && !saying.is_definite_refusal());
-    let from = timeline
-        .readings
-        .partition_point(|(event, _)| event.at.latest < start.earliest);
-    let slow = timeline.readings[from..]
-        .iter()
-        .take_while(|(event, _)| event.at.earliest <= scene.over())
-        .any(|(event, _)| event.at.uncertainty() > budget.renew_timeout / 2);
-    unanswered || slow
+    unanswered || answered_slowly(&timeline.readings, start.earliest, scene.over(), budget)
 }
 
 fn safety(

@@ -221,7 +221,7 @@ const CASES: &[Case] = &[
     ),
     (
         "LP014-bad",
-        || over_ttl(|s| _ = s.said(3306.0, "b1", OwnerEvent::Renewed)),
+        || over_ttl(|s| _ = s.said(3560.0, "b1", OwnerEvent::Renewed)),
         Proven,
         &["LP014"],
     ),

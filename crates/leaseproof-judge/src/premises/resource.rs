@@ -34,13 +34,15 @@ pub(super) fn write_held(scene: &Scene<'_, '_, '_>) -> Seen {
     }
 }
 
-/// A successor's write was accepted before the target ran again.
+/// A successor's write was accepted since the fault, and before the target ran again.
 pub(super) fn successor_wrote(scene: &Scene<'_, '_, '_>) -> Seen {
     let until = scene.until();
+    let from = scene.start.map_or(scene.cycle.began.at, |start| start).earliest;
     let found = writes(scene).find(|(event, write)| {
         write.accepted
             && !write.replay
             && event.owner.as_ref().is_some_and(|owner| owner != scene.cycle.target)
+            && from <= event.at.latest
             && event.at.earliest <= until
     });
     match found {

@@ -4,7 +4,7 @@
 //! all: then the write is the owner's, after its lease was due, and never a straddling one.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{By, Standing, Timeline, out_of_reach};
+use crate::timeline::{By, Reach, Standing, Timeline};
 use leaseproof_model::event::{Event, EventId, Write};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::name::Token;
@@ -154,7 +154,8 @@ fn charged(
                 .rev()
                 .find(|index| timeline.grants[**index].token == write.token)?;
             let due = timeline.grants[*old].due_for_writes?;
-            let late = out_of_reach(owner, due, write.arrived.unwrap_or(event.at), &timeline.ask.budget);
+            let reach = Reach::new(&timeline.ask.budget, &timeline.cycles);
+            let late = reach.exceeded(owner, due, write.arrived.unwrap_or(event.at), event.cycle);
             (late == Truth::Yes).then_some(Truth::Yes)
         }
     }

@@ -1,8 +1,9 @@
 //! Expiry by a clock that can step: shown by contrast with the unstepped twin.
 
+use super::lp016::given_up;
 use super::{Facts, evidence};
 use crate::timeline::{Standing, Timeline};
-use leaseproof_model::event::{EventId, FaultKind, OwnerEvent};
+use leaseproof_model::event::{EventId, FaultKind};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::LP009;
 use leaseproof_model::truth::Truth;
@@ -61,11 +62,12 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     found
 }
 
+/// Those that nothing of ours has hurt: in another one an act, and the lack of one, tells nothing of a clock.
 fn cycles(timeline: &Timeline<'_>) -> BTreeSet<u32> {
     timeline
         .cycles
         .iter()
-        .filter(|cycle| cycle.redrawn().is_none())
+        .filter(|cycle| cycle.redrawn().is_none() && timeline.watched(cycle))
         .map(|cycle| cycle.number)
         .collect()
 }
@@ -101,11 +103,11 @@ fn after_due(timeline: &Timeline<'_>) -> BTreeMap<u32, Vec<EventId>> {
     seen
 }
 
-/// `lost` said while the store surely still granted the lease, by cycle.
+/// `lost` said without a cause while the store surely still granted the lease, by cycle.
 fn losses(timeline: &Timeline<'_>) -> BTreeMap<u32, Vec<EventId>> {
     let mut seen: BTreeMap<u32, Vec<EventId>> = BTreeMap::new();
-    for (place, owner) in timeline.owners.iter().enumerate() {
-        for saying in owner.said.iter().filter(|saying| saying.is(OwnerEvent::Lost)) {
+    for place in 0..timeline.owners.len() {
+        for saying in given_up(timeline, place).0 {
             let held = timeline
                 .grant_of(place, saying.at)
                 .is_some_and(|it| timeline.grants[it].surely_covers(saying.at));

@@ -1,9 +1,12 @@
 //! Renewals after release, or after the working process ended.
 
 use super::{Facts, evidence, of};
+use crate::timeline::{Grant, Owner, Timeline};
 use crate::words::{count, ms};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent, WireSeen};
 use leaseproof_model::finding::{Finding, Subject};
+use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::LP014;
 use leaseproof_model::truth::Truth;
 use std::collections::BTreeMap;
@@ -11,15 +14,20 @@ use std::collections::BTreeMap;
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let mut found = Vec::new();
+    // A request in flight at the release or the end may still be answered or applied, and two threads
+    // print in either order; a renewer that lives on does it again.
+    let in_flight = timeline.ask.budget.renew_timeout;
     for owner in &timeline.owners {
         let mut claims: BTreeMap<u32, (usize, Vec<EventId>)> = BTreeMap::new();
-        let mut released: Option<EventId> = None;
+        let mut released: Option<(EventId, BootNanos)> = None;
         for saying in &owner.said {
             match saying.said.event {
-                OwnerEvent::Released => released = Some(saying.event.id),
+                OwnerEvent::Released => released = Some((saying.event.id, saying.at.latest)),
                 OwnerEvent::Acquired => released = None,
                 OwnerEvent::Renewed => {
-                    if let Some(release) = released {
+                    if let Some((release, at)) = released
+                        && at.plus(in_flight) < saying.at.earliest
+                    {
                         let (n, ids) = claims.entry(saying.event.cycle).or_insert_with(|| (0, vec![release]));
                         *n += 1;
                         ids.push(saying.event.id);
@@ -44,15 +52,14 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         {
             continue;
         }
-        // A request in flight at its end may still be applied; a renewer that lives on does it again.
-        let in_flight = timeline.ask.budget.renew_timeout;
         for index in &owner.grants {
             let grant = &timeline.grants[*index];
             let after = grant
                 .extensions
                 .iter()
                 .rev()
-                .find(|change| ended.at.latest.plus(in_flight) < change.at.earliest);
+                .find(|change| ended.at.latest.plus(in_flight) < change.at.earliest)
+                .filter(|change| !renewed_by_another(timeline, owner, grant, change.at));
             if let Some(change) = after {
                 let says = format!(
                     "the lease of {} was extended {} after its process had ended",
@@ -70,4 +77,14 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         }
     }
     found
+}
+
+/// Whether the one that was started in its place may have done it, under a holder that both use.
+fn renewed_by_another(timeline: &Timeline<'_>, owner: &Owner<'_>, grant: &Grant<'_>, at: Moment) -> bool {
+    let named = grant.holder.as_str().contains(owner.name.as_str());
+    let after = |it: &Owner<'_>| {
+        let begun = |owner: &Owner<'_>| owner.started.map(|event| event.at.earliest);
+        owner.slot.is_some() && it.slot == owner.slot && begun(it) > begun(owner)
+    };
+    !named && timeline.owners.iter().any(|it| after(it) && !it.surely_idle(at))
 }

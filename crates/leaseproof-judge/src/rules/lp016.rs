@@ -1,7 +1,7 @@
 //! Given up although no renewal had failed or was unknown, and the store still granted it.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{EndKind, Owner, Timeline};
+use crate::timeline::{EndKind, Owner, Saying, Timeline};
 use crate::words::ms;
 use leaseproof_model::event::{EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
@@ -18,37 +18,59 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let mut found = Vec::new();
     for (place, owner) in timeline.owners.iter().enumerate() {
-        let mut doubt = false;
-        let mut waits = 0_u32;
-        for saying in &owner.said {
-            match saying.said.event {
-                OwnerEvent::Acquired | OwnerEvent::Renewed => {
-                    doubt = false;
-                    waits = 0;
-                }
-                OwnerEvent::RenewSent => waits += 1,
-                OwnerEvent::RenewFailed | OwnerEvent::WriteRefused => doubt = true,
-                OwnerEvent::Lost if !doubt && waits == 0 => {
-                    if let Some((left, ids)) = still_granted(timeline, place, saying.at) {
-                        let says = format!(
-                            "{} gave its lease up, no renewal had failed, and the store still granted it for {}",
-                            owner.name,
-                            ms(left),
-                        );
-                        let ids = evidence(ids.into_iter().chain([saying.event.id]));
-                        let cycle = saying.event.cycle;
-                        found.push(of(
-                            owner,
-                            Finding::new(&LP016, Subject::Owner, Truth::Yes, cycle, says, ids),
-                        ));
-                    }
-                }
-                _ => {}
-            }
+        let (lost, doubt) = given_up(timeline, place);
+        for saying in lost {
+            let Some((left, ids)) = still_granted(timeline, place, saying.at) else {
+                continue;
+            };
+            let says = format!(
+                "{} gave its lease up, no renewal had failed, and the store still granted it for {}",
+                owner.name,
+                ms(left),
+            );
+            let ids = evidence(ids.into_iter().chain([saying.event.id]));
+            let cycle = saying.event.cycle;
+            found.push(of(
+                owner,
+                Finding::new(&LP016, Subject::Owner, Truth::Yes, cycle, says, ids),
+            ));
         }
-        found.extend(left_held(timeline, place, owner, doubt || waits > 0));
+        found.extend(left_held(timeline, place, owner, doubt));
     }
     found
+}
+
+/// Each `lost` that no failed or unanswered renewal explains, and whether there is such doubt at the end.
+pub(super) fn given_up<'t, 'h>(timeline: &'t Timeline<'h>, place: usize) -> (Vec<&'t Saying<'h>>, bool) {
+    let owner = &timeline.owners[place];
+    let (mut doubt, mut waits) = (false, 0_u32);
+    let mut lost = Vec::new();
+    for saying in &owner.said {
+        match saying.said.event {
+            OwnerEvent::Acquired | OwnerEvent::Renewed => (doubt, waits) = (false, 0),
+            OwnerEvent::RenewSent => waits += 1,
+            OwnerEvent::RenewFailed | OwnerEvent::WriteRefused => doubt = true,
+            OwnerEvent::Lost if !doubt && waits == 0 && !unanswered(timeline, place, saying.at) => lost.push(saying),
+            _ => {}
+        }
+    }
+    (lost, doubt || waits > 0)
+}
+
+/// A renewal was due and its time is over, by the owner's running time, and the store has applied none:
+/// an owner that doesn't tell of each attempt had an unknown one.
+fn unanswered(timeline: &Timeline<'_>, place: usize, at: Moment) -> bool {
+    let Some(grant) = timeline.grant_of(place, at).map(|grant| &timeline.grants[grant]) else {
+        return false;
+    };
+    let budget = &timeline.ask.budget;
+    let later = grant
+        .extensions
+        .partition_point(|change| change.at.earliest <= at.latest);
+    let applied = later
+        .checked_sub(1)
+        .map_or(grant.begin, |last| grant.extensions[last].at);
+    timeline.owners[place].ran_at_most(applied.earliest, at.latest) >= budget.heartbeat + budget.renew_timeout
 }
 
 /// Availability asked that the lease be kept, it was not, and nothing else explains it.

@@ -5,7 +5,7 @@
 use super::{Facts, evidence, of};
 use crate::timeline::{Act, Owner, Standing, Timeline};
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::event::{EventId, OwnerEvent, What};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
@@ -145,6 +145,30 @@ fn tokens_claimed<'t>(owner: &'t Owner<'_>) -> impl Iterator<Item = Claim> + 't 
     })
 }
 
+/// Whether the owners' tokens come from what the store shows: of some grant it had given the token that its
+/// owner names when it was first seen. An owner may count elsewhere, and then only the lab counts here.
+fn gives_the_tokens(timeline: &Timeline<'_>) -> bool {
+    let given = |index: usize, token: Token| {
+        let grant = &timeline.grants[index];
+        let counter = match &grant.first.what {
+            What::Reading(reading) => reading.counter,
+            _ => None,
+        };
+        grant.token.max(counter) >= Some(token)
+    };
+    timeline.owners.iter().any(|owner| {
+        let mut said = owner
+            .grants
+            .iter()
+            .filter_map(|index| Some((*index, timeline.grants[*index].said_token?.0)));
+        let mut acted = owner.acts.iter().filter_map(|act| match act.standing {
+            Standing::Granted(index) => Some((index, act.token?)),
+            _ => None,
+        });
+        said.any(|(index, token)| given(index, token)) || acted.any(|(index, token)| given(index, token))
+    })
+}
+
 /// The greatest token that the store had shown by each reading.
 struct Counter {
     shown: Vec<(BootNanos, Token, EventId)>,
@@ -155,7 +179,7 @@ impl Counter {
     fn of(timeline: &Timeline<'_>) -> Self {
         let mut shown = Vec::new();
         let mut greatest: Option<Token> = None;
-        if timeline.ask.store_shows_token {
+        if timeline.ask.store_shows_token && gives_the_tokens(timeline) {
             for (event, reading) in &timeline.readings {
                 let here = reading.counter.max(reading.held.as_ref().and_then(|held| held.token));
                 greatest = greatest.max(here);

@@ -28,7 +28,7 @@ pub(crate) fn attribute<'h>(grants: &mut [Grant<'h>], owners: &mut [Owner<'h>], 
             .or_else(|| claims.by_token(grant))
             .unwrap_or(By::Unknown);
     }
-    claims.by_acquired(grants);
+    claims.by_acquired(grants, owners);
     by_same_holder(grants);
     for grant in grants.iter_mut().filter(|grant| grant.by == By::Unknown) {
         grant.by = by_elimination(grant, owners);
@@ -128,7 +128,7 @@ impl<'h> Claims<'h> {
     }
 
     /// An `acquired` whose time fits one grant, where no other owner's does.
-    fn by_acquired(&self, grants: &mut [Grant<'h>]) {
+    fn by_acquired(&self, grants: &mut [Grant<'h>], owners: &[Owner<'h>]) {
         let mut taken = vec![false; self.all.len()];
         for index in 0..grants.len() {
             if grants[index].by != By::Unknown {
@@ -144,7 +144,14 @@ impl<'h> Claims<'h> {
                         at.earliest <= grant.begin.latest.plus(SOON)
                             || next_begin.is_some_and(|next| at.earliest <= next)
                     })
-                    .filter(|place| !taken[*place] && fits(grant, self.all[*place].1.at))
+                    .filter(|place| {
+                        let (owner, claim) = &self.all[*place];
+                        // Who did not run can't have acquired it, whatever it says when it runs again.
+                        !taken[*place]
+                            && fits(grant, claim.at)
+                            && (grant.token.is_none() || claim.said.token.is_none() || grant.token == claim.said.token)
+                            && !owners[*owner].surely_idle(grant.begin)
+                    })
             };
             let soon = || candidates().filter(|place| self.all[*place].1.at.earliest <= grant.begin.latest.plus(SOON));
             let one = |places: &mut dyn Iterator<Item = usize>| -> Option<usize> {

@@ -1,8 +1,24 @@
 //! Which spans a source was watching. "Nobody took the key" holds only inside.
 
+use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Coverage, Event, Reading, Source};
 use std::time::Duration;
+
+/// Whether one of the observer's own looks between two moments took so long that an owner's renewal
+/// may have gone unanswered.
+pub(crate) fn answered_slowly(
+    readings: &[(&Event, &Reading)],
+    from: BootNanos,
+    until: BootNanos,
+    budget: &Budget,
+) -> bool {
+    let first = readings.partition_point(|(event, _)| event.at.latest < from);
+    readings[first..]
+        .iter()
+        .take_while(|(event, _)| event.at.earliest <= until)
+        .any(|(event, _)| event.at.uncertainty() > budget.renew_timeout / 2)
+}
 
 /// What the observer of the store watched.
 #[derive(Clone, Default, Debug)]

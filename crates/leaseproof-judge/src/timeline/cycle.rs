@@ -3,6 +3,7 @@
 use leaseproof_model::event::{Event, What};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
+use std::time::Duration;
 
 /// One cycle.
 #[derive(Clone, Debug)]
@@ -12,6 +13,7 @@ pub(crate) struct Cycle<'h> {
     pub(crate) ended: Option<&'h Event>,
     pub(crate) target: &'h OwnerName,
     pub(crate) writer_frozen: Option<&'h Event>,
+    /// Where the rig was late the most.
     pub(crate) rig_late: Option<&'h Event>,
 }
 
@@ -36,7 +38,8 @@ impl<'h> Cycle<'h> {
                     match &event.what {
                         What::CycleEnded => cycle.ended = Some(event),
                         What::WriterFrozen => cycle.writer_frozen = Some(event),
-                        _ => cycle.rig_late = Some(event),
+                        _ if lateness(Some(event)) >= lateness(cycle.rig_late) => cycle.rig_late = Some(event),
+                        _ => {}
                     }
                 }
                 _ => {}
@@ -53,5 +56,13 @@ impl<'h> Cycle<'h> {
     /// When its observation was over, as far as the record says.
     pub(crate) fn end(&self) -> Option<Moment> {
         self.ended.map(|event| event.at)
+    }
+}
+
+/// By how much the rig was late.
+fn lateness(event: Option<&Event>) -> Option<Duration> {
+    match &event?.what {
+        What::RigLate { by, .. } => Some(*by),
+        _ => None,
     }
 }

@@ -3,10 +3,10 @@
 use super::grant::{By, EndKind, Grant};
 use super::grants::JITTER;
 use super::owner::Owner;
-use super::{Deeded, Fault};
+use super::{Deeded, Fault, answered_slowly};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Deed, FaultKind, Outcome, OwnerEvent};
+use leaseproof_model::event::{Deed, Event, FaultKind, Outcome, OwnerEvent, Reading};
 use leaseproof_model::moment::Moment;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -136,7 +136,7 @@ fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bo
 }
 
 /// Says of each grant from when acts are charged to its owner.
-pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], budget: &Budget) {
+pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], readings: &[(&Event, &Reading)], budget: &Budget) {
     for grant in grants.iter_mut() {
         let expiry = grant.expiry;
         let (due, for_writes) = match (grant.end, grant.by) {
@@ -154,7 +154,8 @@ pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], budget: &Bu
                 // the expiry, as in the time before.
                 let unanswered =
                     told().any(|saying| saying.is(OwnerEvent::RenewFailed) && !saying.is_definite_refusal());
-                let noticed = if unanswered {
+                let slow = || answered_slowly(readings, end.at.earliest, noticed.latest, budget);
+                let noticed = if unanswered || slow() {
                     expiry.unwrap_or(noticed).max(noticed)
                 } else {
                     noticed

@@ -79,6 +79,8 @@ pub(crate) struct Grant<'h> {
     pub(crate) first_expiry: Option<Moment>,
     /// The last applied expiry.
     pub(crate) expiry: Option<Moment>,
+    /// The same by the store's own clock, in its nanoseconds: it stands still whatever clocks do.
+    pub(crate) server_expiry: Option<i128>,
     /// A reading that showed it without a TTL.
     pub(crate) without_ttl: Option<EventId>,
     pub(crate) extensions: Vec<Change>,

@@ -57,6 +57,12 @@ pub(crate) fn clock_stepped(before: (&Event, &Reading), after: (&Event, &Reading
     next_low > high + step || next_high < low - step
 }
 
+/// When the lease ends by the clock of the store that was read with it.
+fn server_expiry(event: &Event, reading: &Reading, held: &Held) -> Option<i128> {
+    let left = i128::from(held.expires?.earliest.0) - i128::from(event.at.earliest.0);
+    Some(i128::from(reading.server_ns?) + left)
+}
+
 struct Walk<'h> {
     grants: Vec<Grant<'h>>,
     current: Option<usize>,
@@ -125,6 +131,7 @@ impl<'h> Walk<'h> {
             first: event,
             first_expiry: if extension.is_none() { held.expires } else { None },
             expiry: held.expires,
+            server_expiry: server_expiry(event, reading, held),
             without_ttl: held.expires.is_none().then_some(event.id),
             extensions: extension.into_iter().collect(),
             shrinks: Vec::new(),
@@ -179,6 +186,12 @@ impl<'h> Walk<'h> {
             grant.expiry = None;
             return;
         };
+        let server_expiry = server_expiry(event, reading, held);
+        let moved = match (server_expiry, grant.server_expiry) {
+            (Some(new), Some(old)) => new.abs_diff(old) > JITTER.as_nanos(),
+            _ => true,
+        };
+        grant.server_expiry = server_expiry;
         let at = match held.renewed {
             Some(exact) if renewed => Moment::exact(exact),
             _ => bracket,
@@ -195,11 +208,11 @@ impl<'h> Walk<'h> {
                 grant.expiry = Some(expires);
                 grant.extensions.push(change);
             }
-            Some(old) if renewed || (steady && expires.earliest > old.latest.plus(JITTER)) => {
+            Some(old) if renewed || (steady && moved && expires.earliest > old.latest.plus(JITTER)) => {
                 grant.expiry = Some(expires);
                 grant.extensions.push(change);
             }
-            Some(old) if steady && expires.latest.plus(JITTER) < old.earliest => {
+            Some(old) if steady && moved && expires.latest.plus(JITTER) < old.earliest => {
                 grant.expiry = Some(expires);
                 grant.shrinks.push(change);
             }

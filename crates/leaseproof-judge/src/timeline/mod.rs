@@ -10,16 +10,17 @@ mod freeze;
 mod grant;
 mod grants;
 mod owner;
+mod reach;
 mod standing;
 
 pub(crate) use act::{Act, ActKind, Standing};
-pub(crate) use coverage::StoreCoverage;
+pub(crate) use coverage::{StoreCoverage, answered_slowly};
 pub(crate) use cycle::Cycle;
 pub(crate) use fault::Fault;
-pub(crate) use grant::{By, EndKind, Grant};
+pub(crate) use grant::{By, End, EndKind, Grant};
 pub(crate) use grants::clock_stepped;
 pub(crate) use owner::{Owner, Saying};
-pub(crate) use standing::out_of_reach;
+pub(crate) use reach::Reach;
 
 use freeze::{Freeze, Spans};
 use leaseproof_model::clock::BootNanos;
@@ -94,10 +95,11 @@ impl<'h> Timeline<'h> {
             &timeline.faults,
         );
         let budget = &history.ask.budget;
-        ends::charge(&mut timeline.grants, &timeline.owners, budget);
+        ends::charge(&mut timeline.grants, &timeline.owners, &timeline.readings, budget);
         timeline.collect_acts();
+        let reach = Reach::new(budget, &timeline.cycles);
         for owner in &mut timeline.owners {
-            standing::stand(owner, &timeline.grants, &timeline.store, budget);
+            standing::stand(owner, &timeline.grants, &timeline.store, &reach);
         }
         timeline
     }

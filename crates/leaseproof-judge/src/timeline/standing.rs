@@ -5,7 +5,7 @@ use super::act::{Act, ActKind, Standing};
 use super::coverage::StoreCoverage;
 use super::grant::{By, Grant};
 use super::owner::{Owner, Saying};
-use leaseproof_model::budget::Budget;
+use super::reach::Reach;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::moment::Moment;
@@ -16,25 +16,8 @@ use std::collections::{HashMap, HashSet};
 /// before, and the second was sent after its answer; a third follows an act that itself began after.
 const STRADDLING_OF_A_CONNECTION: u32 = 2;
 
-/// Whether an act at `at` is known not to straddle `due`, by time alone: it came more than one
-/// heartbeat of running time after *due*, and after the last thaw.
-pub(crate) fn out_of_reach(owner: &Owner<'_>, due: Moment, at: Moment, budget: &Budget) -> Truth {
-    let thaw = owner.thaw_before(at.latest);
-    let sure = due.latest < at.earliest
-        && owner.ran_at_least(due.latest, at.earliest) > budget.heartbeat
-        && thaw.is_none_or(|thaw| thaw.latest < at.earliest && at.earliest.since(thaw.latest) > budget.heartbeat);
-    if sure {
-        return Truth::Yes;
-    }
-    let possible = owner.ran_at_most(due.earliest, at.latest) > budget.heartbeat
-        && owner
-            .thaw_before(at.earliest)
-            .is_none_or(|thaw| at.latest.since(thaw.earliest) > budget.heartbeat);
-    if possible { Truth::CannotTell } else { Truth::No }
-}
-
 /// Gives each act of `owner` its standing.
-pub(crate) fn stand(owner: &mut Owner<'_>, grants: &[Grant<'_>], store: &StoreCoverage, budget: &Budget) {
+pub(crate) fn stand(owner: &mut Owner<'_>, grants: &[Grant<'_>], store: &StoreCoverage, reach: &Reach) {
     let mut acts = std::mem::take(&mut owner.acts);
     let writes = Ledger::new(owner, grants, |grant| grant.due_for_writes);
     let claims = Ledger::new(owner, grants, |grant| grant.due);
@@ -42,7 +25,7 @@ pub(crate) fn stand(owner: &mut Owner<'_>, grants: &[Grant<'_>], store: &StoreCo
     let mut trail = Trail::new(owner, grants);
     for act in &mut acts {
         let ledger = if act.kind == ActKind::Renewed { &claims } else { &writes };
-        act.standing = trail.standing(act, owner, ledger, &hidden, grants, store, budget);
+        act.standing = trail.standing(act, owner, ledger, &hidden, grants, store, reach);
     }
     owner.acts = acts;
 }
@@ -169,7 +152,7 @@ impl<'h> Trail<'h> {
         hidden: &Hidden,
         grants: &[Grant<'_>],
         store: &StoreCoverage,
-        budget: &Budget,
+        reach: &Reach,
     ) -> Standing {
         while let Some((thread, at)) = self.refusals.get(self.told).filter(|it| it.1.latest <= act.at.earliest) {
             self.refused.insert(thread, *at);
@@ -185,7 +168,7 @@ impl<'h> Trail<'h> {
         let Some(due) = due else {
             return Standing::Granted(index);
         };
-        let far = out_of_reach(owner, due, act.at, budget);
+        let far = reach.exceeded(owner, due, act.at, act.event.cycle);
         if due.latest >= act.at.earliest {
             let granted = due.earliest > act.at.latest || far == Truth::No || hidden.may_cover(act.at);
             return if granted {
