@@ -4,11 +4,12 @@
 mod story;
 
 use leaseproof_judge::{Policy, judge};
-use leaseproof_model::event::{OwnerEvent, What};
+use leaseproof_model::event::{FaultKind, FaultPhase, OwnerEvent, What, WireSeen};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
 use leaseproof_model::verdict::Verdict;
-use story::pauses::{self, THAW};
-use story::scenarios;
-use story::{Story, accusations, at, codes};
+use story::pauses::{self, EXPIRY, OVER, TAKEOVER, THAW};
+use story::{Story, accusations, at, codes, flaws, scenarios};
 
 #[test]
 fn a_cycle_that_the_rig_hurt_is_not_held_and_does_not_block() {
@@ -136,4 +137,56 @@ fn an_owner_that_says_nothing_is_judged_by_what_it_writes() {
     flawed.works(THAW + 2.0, 2900.0, "a1", 1);
     silent(&mut flawed);
     assert_eq!(accusations(&flawed.judged()), ["LP001", "LP002", "LP004"]);
+}
+
+#[test]
+fn causes_are_said_only_where_they_explain() {
+    let sound = pauses::over_ttl().judged();
+    assert_eq!(codes(&sound), Vec::<String>::new());
+    let flawed = flaws::late().judged();
+    assert_eq!(codes(&flawed), ["LP001", "LP002", "LP004", "LP007", "LP015"]);
+}
+
+#[test]
+fn a_straddling_write_is_measured() {
+    let judged = flaws::straddling().judged();
+    assert_eq!(judged.measures["straddling_writes"], 1.0);
+    assert_eq!(judged.measures["last_act_after_thaw_ms"], 2.2);
+    let paused = judged.measures["pause_ms"];
+    assert!((paused - (THAW - pauses::PAUSE)).abs() < 1.0, "{paused}");
+    assert!((judged.measures["takeover_after_ms"] - (TAKEOVER - pauses::PAUSE)).abs() < 15.0);
+    assert!((judged.measures["expired_after_ms"] - (EXPIRY - pauses::PAUSE)).abs() < 5.0);
+}
+
+#[test]
+fn an_idle_drop_that_nobody_notices_is_named_where_the_lease_was_lost() {
+    let mut s = pauses::held_until_pause(ScenarioId::IdleDrop, &[P::Exercised, P::DroppedSilently, P::OwnerRan]);
+    s.ask.availability = true;
+    let phases = [
+        (FaultPhase::Asked, 799.0),
+        (FaultPhase::Confirmed, 800.0),
+        (FaultPhase::Undone, 1760.0),
+    ];
+    s.fault("a1", FaultKind::IdleDrop, &phases);
+    s.wire(801.0, "a1", WireSeen::Forgotten)
+        .wire(1000.0, "a1", WireSeen::RequestSwallowed);
+    s.free(EXPIRY + 4.0).said(EXPIRY - 60.0, "a1", OwnerEvent::Lost);
+    s.granted(2200.0, "a1#2", 2)
+        .acquired(2200.0, "a1", 2)
+        .works(2210.0, 3400.0, "a1", 2);
+    s.renews(2450.0, 3400.0, "a1").end_cycle(OVER).watched(0.0, 3450.0);
+    let judged = s.judged();
+    assert_eq!(judged.verdict, Verdict::Violated);
+    assert_eq!(judged.safety, Verdict::Proven);
+    assert_eq!(codes(&judged), ["LP013"]);
+}
+
+#[test]
+fn a_held_write_counts_from_its_arrival() {
+    let mut s = pauses::over_ttl();
+    s.wrote_with(THAW + 600.0, "a1", 1, |write| {
+        write.arrived = Some(Moment::between(at(790.0), at(791.0)));
+    });
+    let judged = s.judged();
+    assert_eq!(accusations(&judged), Vec::<String>::new());
 }

@@ -1,14 +1,13 @@
-//! One pair a rule: the sound story and the one that breaks it.
+//! Each story with its verdict and the codes that accuse: more than a rule's own pair, the whole answer.
 
 mod story;
 
-use leaseproof_model::event::{Deed, FaultKind, FaultPhase, OwnerEvent, What, WireSeen};
-use leaseproof_model::moment::Moment;
+use leaseproof_model::event::{Deed, OwnerEvent, What};
 use leaseproof_model::name::Token;
-use leaseproof_model::scenario::{PremiseName as P, ScenarioId, WitnessMode};
+use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
 use leaseproof_model::verdict::Verdict;
-use story::pauses::{self, EXPIRY, OVER, TAKEOVER, THAW};
-use story::{Story, accusations, at, codes};
+use story::pauses::{self, OVER, THAW};
+use story::{Story, accusations, at, flaws, scenarios};
 
 /// A story, what it must come to, and the codes that accuse.
 type Case = (&'static str, fn() -> Story, Verdict, &'static [&'static str]);
@@ -40,12 +39,7 @@ const CASES: &[Case] = &[
         Proven,
         &[],
     ),
-    (
-        "straddling-write-ok",
-        || over_ttl(|s| _ = s.wrote(THAW + 2.0, "a1", 1)),
-        Proven,
-        &[],
-    ),
+    ("straddling-write-ok", flaws::straddling, Proven, &[]),
     (
         "straddling-write-of-two-connections-ok",
         || {
@@ -66,7 +60,7 @@ const CASES: &[Case] = &[
     ),
     (
         "LP004-LP001-LP002-bad",
-        || over_ttl(|s| _ = s.works(THAW + 2.0, 2900.0, "a1", 1)),
+        flaws::late,
         Violated,
         &["LP001", "LP002", "LP004"],
     ),
@@ -109,37 +103,11 @@ const CASES: &[Case] = &[
     ),
     (
         "LP003-bad",
-        || {
-            over_ttl(|s| {
-                s.each(|event| match &mut event.what {
-                    What::Reading(reading) => {
-                        reading.counter = Some(Token(1));
-                        if let Some(held) = &mut reading.held {
-                            held.token = Some(Token(1));
-                        }
-                    }
-                    What::Write(write) => write.token = Some(Token(1)),
-                    What::Said(said) if said.token.is_some() => said.token = Some(Token(1)),
-                    _ => {}
-                });
-            })
-        },
+        || flaws::tokens(|token| *token = Some(Token(1))),
         Violated,
         &["LP003"],
     ),
-    (
-        "LP005-bad",
-        || {
-            let mut s = pauses::within_margin();
-            s.without(|event| matches!(event.what, What::Reading(_)) && event.at.earliest > at(300.0));
-            s.ask.availability = false;
-            // The key lives on, and its expiry never moves again.
-            s.free(1250.0);
-            s
-        },
-        Violated,
-        &["LP004", "LP005"],
-    ),
+    ("LP005-bad", flaws::never_extended, Violated, &["LP004", "LP005"]),
     (
         "LP005-deleted-by-its-renewal-bad",
         || {
@@ -172,53 +140,9 @@ const CASES: &[Case] = &[
         Violated,
         &["LP004", "LP010"],
     ),
-    (
-        "LP010-blind-renewal-bad",
-        || {
-            let mut s = pauses::after_loss();
-            s.renewed(2010.0);
-            pauses::lab_frees(&mut s);
-            s
-        },
-        Violated,
-        &["LP010"],
-    ),
-    (
-        "LP011-bad",
-        || {
-            let mut s = pauses::after_loss();
-            s.ask.scenario = ScenarioId::ReleaseAfterLoss;
-            s.fault(
-                "a1",
-                FaultKind::Terminate,
-                &[(FaultPhase::Asked, 1810.0), (FaultPhase::Confirmed, 1811.0)],
-            );
-            s.free(2010.0)
-                .said(2005.0, "a1", OwnerEvent::Released)
-                .ended(2006.0, "a1", true);
-            s.end_cycle(OVER).watched(0.0, 3100.0);
-            s
-        },
-        Violated,
-        &["LP011"],
-    ),
-    (
-        "LP012-two-step-bad",
-        || {
-            over_ttl(|s| {
-                s.each(|event| {
-                    if let What::Reading(reading) = &mut event.what
-                        && let Some(held) = &mut reading.held
-                        && held.token == Some(Token(3))
-                    {
-                        held.expires = None;
-                    }
-                });
-            })
-        },
-        Violated,
-        &["LP012"],
-    ),
+    ("LP010-blind-renewal-bad", || flaws::touched(true), Violated, &["LP010"]),
+    ("LP011-bad", || flaws::released_late(true), Violated, &["LP011"]),
+    ("LP012-two-step-bad", flaws::without_ttl, Violated, &["LP012"]),
     (
         "LP014-bad",
         || over_ttl(|s| _ = s.said(3560.0, "b1", OwnerEvent::Renewed)),
@@ -274,31 +198,13 @@ const CASES: &[Case] = &[
         Violated,
         &["LP021"],
     ),
-    (
-        "LP024-notice-ok",
-        || {
-            over_ttl(|s| {
-                s.each(|event| {
-                    if let What::Write(write) = &mut event.what {
-                        write.token = None;
-                    }
-                });
-            })
-        },
-        Proven,
-        &[],
-    ),
+    ("LP024-notice-ok", flaws::without_token, Proven, &[]),
     (
         "LP024-required-bad",
         || {
-            over_ttl(|s| {
-                s.ask.require_token = true;
-                s.each(|event| {
-                    if let What::Write(write) = &mut event.what {
-                        write.token = None;
-                    }
-                });
-            })
+            let mut s = flaws::without_token();
+            s.ask.require_token = true;
+            s
         },
         Violated,
         &["LP024"],
@@ -306,14 +212,9 @@ const CASES: &[Case] = &[
     (
         "LP002-without-tokens-bad",
         || {
-            over_ttl(|s| {
-                s.works(THAW + 2.0, 2900.0, "a1", 1);
-                s.each(|event| {
-                    if let What::Write(write) = &mut event.what {
-                        write.token = None;
-                    }
-                });
-            })
+            let mut s = flaws::without_token();
+            s.works(THAW + 2.0, 2900.0, "a1", 0);
+            s
         },
         Violated,
         &["LP001", "LP002", "LP004"],
@@ -364,18 +265,10 @@ const CASES: &[Case] = &[
     ),
 ];
 
-/// Writes at a resource that fences, by owners a1 (token 1) and b1 (token 2), in the stale-token self-check.
+/// Writes at a resource that fences, in the rig's self-check.
 fn fence(writes: &[(u64, bool)]) -> Story {
-    let mut s = Story::new(ScenarioId::StaleToken, &[]);
-    s.ask.witness = WitnessMode::Enforce;
-    s.cycle(1.0, "lab");
-    for (place, (token, accepted)) in writes.iter().enumerate() {
-        s.wrote_with(10.0 + 10.0 * place as f64, "lab", *token, |write| {
-            write.accepted = *accepted;
-            write.replay = true;
-        });
-    }
-    s.end_cycle(100.0).watched(0.0, 120.0).free(0.0);
+    let mut s = scenarios::fence(writes, None);
+    s.ask.premises.clear();
     s
 }
 
@@ -417,56 +310,4 @@ fn each_story_is_judged_as_it_must_be() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-#[test]
-fn causes_are_said_only_where_they_explain() {
-    let sound = pauses::over_ttl().judged();
-    assert_eq!(codes(&sound), Vec::<String>::new());
-    let flawed = over_ttl(|s| _ = s.works(THAW + 2.0, 2900.0, "a1", 1)).judged();
-    assert_eq!(codes(&flawed), ["LP001", "LP002", "LP004", "LP007", "LP015"]);
-}
-
-#[test]
-fn a_straddling_write_is_measured() {
-    let judged = over_ttl(|s| _ = s.wrote(THAW + 2.0, "a1", 1)).judged();
-    assert_eq!(judged.measures["straddling_writes"], 1.0);
-    assert_eq!(judged.measures["last_act_after_thaw_ms"], 2.2);
-    let paused = judged.measures["pause_ms"];
-    assert!((paused - (THAW - pauses::PAUSE)).abs() < 1.0, "{paused}");
-    assert!((judged.measures["takeover_after_ms"] - (TAKEOVER - pauses::PAUSE)).abs() < 15.0);
-    assert!((judged.measures["expired_after_ms"] - (EXPIRY - pauses::PAUSE)).abs() < 5.0);
-}
-
-#[test]
-fn an_idle_drop_that_nobody_notices_is_named_where_the_lease_was_lost() {
-    let mut s = pauses::held_until_pause(ScenarioId::IdleDrop, &[P::Exercised, P::DroppedSilently, P::OwnerRan]);
-    s.ask.availability = true;
-    let phases = [
-        (FaultPhase::Asked, 799.0),
-        (FaultPhase::Confirmed, 800.0),
-        (FaultPhase::Undone, 1760.0),
-    ];
-    s.fault("a1", FaultKind::IdleDrop, &phases);
-    s.wire(801.0, "a1", WireSeen::Forgotten)
-        .wire(1000.0, "a1", WireSeen::RequestSwallowed);
-    s.free(EXPIRY + 4.0).said(EXPIRY - 60.0, "a1", OwnerEvent::Lost);
-    s.granted(2200.0, "a1#2", 2)
-        .acquired(2200.0, "a1", 2)
-        .works(2210.0, 3400.0, "a1", 2);
-    s.renews(2450.0, 3400.0, "a1").end_cycle(OVER).watched(0.0, 3450.0);
-    let judged = s.judged();
-    assert_eq!(judged.verdict, Verdict::Violated);
-    assert_eq!(judged.safety, Verdict::Proven);
-    assert_eq!(codes(&judged), ["LP013"]);
-}
-
-#[test]
-fn a_held_write_counts_from_its_arrival() {
-    let mut s = pauses::over_ttl();
-    s.wrote_with(THAW + 600.0, "a1", 1, |write| {
-        write.arrived = Some(Moment::between(at(790.0), at(791.0)));
-    });
-    let judged = s.judged();
-    assert_eq!(accusations(&judged), Vec::<String>::new());
 }

@@ -2,6 +2,7 @@
 //! lab would write it.
 #![allow(dead_code, reason = "each test file tells its own part of the stories")]
 
+pub mod flaws;
 pub mod pauses;
 pub mod scenarios;
 
