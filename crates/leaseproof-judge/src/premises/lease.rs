@@ -153,7 +153,7 @@ pub(super) fn free_again(scene: &Scene<'_, '_, '_>) -> Seen {
     }
 }
 
-/// After the thaw the key was freed by whoever held it.
+/// After the thaw, and within the cycle, the key was freed by whoever held it.
 pub(super) fn key_freed(scene: &Scene<'_, '_, '_>) -> Seen {
     let timeline = scene.timeline;
     let Some(thaw) = scene.pause.and_then(|pause| pause.ended()) else {
@@ -163,7 +163,8 @@ pub(super) fn key_freed(scene: &Scene<'_, '_, '_>) -> Seen {
     let freed = timeline.grants[first.min(timeline.grants.len())..]
         .iter()
         .filter(|grant| scene.target.map(By::Owner) != Some(grant.by))
-        .find_map(|grant| grant.end.filter(|end| thaw.earliest < end.at.latest));
+        .find_map(|grant| grant.end.filter(|end| thaw.earliest < end.at.latest))
+        .filter(|end| end.at.earliest <= scene.over());
     match freed {
         Some(end) => Seen::yes("the key was freed after the thaw", [end.event]),
         None => Seen::unknown("the key was not freed after the thaw: let the holder go", []),

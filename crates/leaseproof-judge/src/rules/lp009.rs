@@ -9,8 +9,12 @@ use leaseproof_model::rule::LP009;
 use leaseproof_model::truth::Truth;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From how many cycles on a single act after *due* in each is no accident: one alone may straddle.
+/// From how many cycles on it is asked whether something happens in each with the step and in none without.
 const CYCLES: usize = 3;
+
+/// From how many cycles on a single act after *due* in each is no accident. One alone may straddle: with
+/// three and three cycles chance does it once in 64 times, with six and six once in 4096.
+const NO_ACCIDENT: usize = 6;
 
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let (Some(twin), timeline) = (facts.twin, facts.timeline) else {
@@ -48,7 +52,11 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let says = "in each cycle with its wall clock stepped the owner acted after its lease was due, \
                     and in none without the step"
             .to_owned();
-        found.push(finding(cycle, says, ids));
+        let mut it = finding(cycle, says, ids);
+        if cycles(timeline).len().min(cycles(twin.timeline).len()) < NO_ACCIDENT {
+            it.certainty = Truth::CannotTell;
+        }
+        found.push(it);
     }
     if let Some((cycle, ids)) = in_each_cycle(losses(timeline), cycles(timeline), cycles(twin.timeline))
         && losses(twin.timeline).is_empty()

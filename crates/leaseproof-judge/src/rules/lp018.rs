@@ -30,23 +30,26 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         ));
     }
     let bound = i128::try_from(STEP.max(timeline.ask.budget.max_clock_drift).as_nanos()).unwrap_or(i128::MAX);
-    let mut before: Option<i128> = None;
-    for event in &timeline.history.events {
-        let Some(stamp) = event.stamp else { continue };
-        let offset = i128::from(stamp.wall.0) - i128::from(stamp.boot.0);
-        if before.is_some_and(|before| (offset - before).abs() > bound) {
-            let says = "the wall clock of this host stepped during the run".to_owned();
-            found.push(Finding::new(
-                &LP018,
-                Subject::Rig,
-                Truth::Yes,
-                event.cycle,
-                says,
-                vec![event.id],
-            ));
-            break;
-        }
-        before = Some(offset);
+    let stamps: Vec<_> = timeline
+        .history
+        .events
+        .iter()
+        .filter_map(|event| Some((event, event.stamp?)))
+        .map(|(event, stamp)| (event, i128::from(stamp.wall.0) - i128::from(stamp.boot.0)))
+        .collect();
+    let apart = |a: i128, b: i128| (a - b).abs() > bound;
+    // A reader that was put aside between the two clocks sees a step that the next stamp doesn't.
+    let stepped = |at: usize| {
+        let (before, now) = (stamps[at - 1].1, stamps[at].1);
+        let settled = at < 2 || !apart(stamps[at - 2].1, before);
+        let stayed = stamps.get(at + 1).is_none_or(|(_, next)| !apart(now, *next));
+        apart(before, now) && settled && stayed
+    };
+    if let Some(at) = (1..stamps.len()).find(|at| stepped(*at)) {
+        let (event, _) = stamps[at];
+        let says = "the wall clock of this host stepped during the run".to_owned();
+        let ids = vec![event.id];
+        found.push(Finding::new(&LP018, Subject::Rig, Truth::Yes, event.cycle, says, ids));
     }
     found
 }

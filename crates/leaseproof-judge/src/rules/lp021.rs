@@ -3,7 +3,7 @@
 //! An owner whose lease ended and that writes on is not meant: that is LP004.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{Act, Owner, Standing, Timeline};
+use crate::timeline::{Act, Owner, Saying, Standing, Timeline};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent, What};
 use leaseproof_model::finding::{Finding, Subject};
@@ -57,6 +57,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                     let first = *absent.get_or_insert(act);
                     if act.at.earliest.since(first.at.latest) > timeline.store.longest_gap
                         && nothing_granted(timeline, first.at.earliest, act.at.latest)
+                        && rest_on_one(timeline, owner, first.at, act.at)
                     {
                         by_cycle.entry(cycle).or_insert_with(|| {
                             let says = format!(
@@ -117,6 +118,24 @@ fn nothing_granted(timeline: &Timeline<'_>, from: BootNanos, until: BootNanos) -
         earliest: from,
         latest: until,
     })
+}
+
+/// Whether two acts rest on one grant, if on any: its owner says so, or the store's counter stood still.
+/// Else each may have had a short one of its own, hidden between two looks.
+fn rest_on_one(timeline: &Timeline<'_>, owner: &Owner<'_>, first: Moment, last: Moment) -> bool {
+    let acquired = || owner.said.iter().filter(|saying| saying.is(OwnerEvent::Acquired));
+    let between = |saying: &Saying<'_>| first.earliest <= saying.at.latest && saying.at.earliest <= last.latest;
+    let says_so = acquired().next().is_some() && !acquired().any(between);
+    let counter = |place: usize| timeline.readings.get(place).and_then(|(_, reading)| reading.counter);
+    let before = timeline
+        .readings
+        .partition_point(|(event, _)| event.at.latest <= first.earliest);
+    let after = timeline
+        .readings
+        .partition_point(|(event, _)| event.at.earliest < last.latest);
+    let before = before.checked_sub(1).and_then(counter);
+    let stood_still = before.is_some() && before == counter(after) && gives_the_tokens(timeline);
+    says_so || stood_still
 }
 
 /// A token that an owner acted with, or said that it acquired.

@@ -99,6 +99,12 @@ impl Hidden {
     }
 }
 
+/// It carries a greater token than that grant had: it rests on another one, which no look shows.
+fn names_a_later_one(grant: &Grant<'_>, act: &Act<'_>) -> bool {
+    let had = grant.token.or(grant.said_token.map(|(token, _)| token));
+    had.is_some() && act.token > had
+}
+
 /// What came before an act: on its connection, of its thread, since the thaw.
 struct Trail<'h> {
     /// Acts surely after *due* by connection; the grant, how many, whether one was refused.
@@ -177,7 +183,7 @@ impl<'h> Trail<'h> {
                 Standing::MayBeLate(index)
             };
         }
-        if self.claims_another(due, act.at) {
+        if self.claims_another(due, act.at) || names_a_later_one(&grants[index], act) {
             return Standing::Ungranted;
         }
         let late = self.cannot_straddle(act, owner, (index, due), far, claimed_before);

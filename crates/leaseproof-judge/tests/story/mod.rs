@@ -290,6 +290,12 @@ impl Story {
         self.look(ms)
     }
 
+    /// The key is seen free, and the counter has moved on: a grant came and went between two looks.
+    pub fn counted(&mut self, ms: Ms, counter: u64) -> &mut Self {
+        self.counter = self.counter.max(counter);
+        self.free(ms)
+    }
+
     // Owners.
 
     pub fn said(&mut self, ms: Ms, owner: &str, event: OwnerEvent) -> &mut Self {
