@@ -123,7 +123,10 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
     match timeline.ask.scenario {
         ScenarioId::PauseWithinMargin | ScenarioId::Reset | ScenarioId::IdleDrop | ScenarioId::ClockForward => {
             let over = scene.over();
+            // Gone before its expiry and nobody on record for it: its owner may have let go without a word.
+            let unexplained = grant.end.is_some_and(|end| end.kind == EndKind::Vanished);
             Some(match grant.lasts_until() {
+                Some(end) if end.latest < over && unexplained => Truth::CannotTell,
                 Some(end) if end.latest < over => Truth::No,
                 Some(end) if end.earliest <= over => Truth::CannotTell,
                 _ => Truth::Yes,

@@ -28,14 +28,20 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     for owner in &timeline.owners {
         let mut unapplied: BTreeMap<u32, Vec<(Saying<'_>, Moment)>> = BTreeMap::new();
         for (saying, sent) in attempts(owner) {
+            // Its own stamp may be that of sending: it had the answer when it said so, at the latest.
             let attempt = Moment {
                 earliest: sent,
-                latest: saying.at.latest,
+                latest: saying.at.latest.max(saying.event.at.latest),
             };
             let watched = timeline
                 .store
-                .covers(sent, saying.at.latest.plus(timeline.store.longest_gap));
-            if watched && !applied.supports(attempt, timeline) && applied.contradicts(attempt, timeline) {
+                .covers(sent, attempt.latest.plus(timeline.store.longest_gap));
+            let unsupported = watched && !applied.supports(attempt, timeline) && applied.contradicts(attempt, timeline);
+            // Gone after the answer, perhaps: a renewal that removes its key is believed in, a release is not.
+            let released = applied
+                .gone_during(attempt)
+                .is_some_and(|gone| gone.latest > attempt.latest && !went_on(owner, gone.latest));
+            if unsupported && !released {
                 unapplied.entry(saying.event.cycle).or_default().push((saying, attempt));
             }
         }
@@ -129,6 +135,15 @@ impl Applied {
         }
     }
 
+    /// An end that nobody is on record for, about when the attempt was made.
+    fn gone_during(&self, attempt: Moment) -> Option<Moment> {
+        let from = self.vanished.partition_point(|at| at.latest < attempt.earliest);
+        self.vanished[from..]
+            .iter()
+            .find(|at| at.earliest <= attempt.latest)
+            .copied()
+    }
+
     /// Whether an extension was applied during the attempt, possibly.
     fn supports(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
         fell_into(&self.extended, attempt)
@@ -165,6 +180,20 @@ impl Applied {
             .take_while(|(at, _)| at.earliest <= attempt.latest)
             .any(|(_, expires)| expires.latest.plus(tolerance(timeline)) >= attempt.earliest.plus(budget.ttl))
     }
+}
+
+/// Whether the owner acted as the holder after `at`, without acquiring anew.
+fn went_on(owner: &Owner<'_>, at: BootNanos) -> bool {
+    let anew = owner
+        .said_since(at)
+        .iter()
+        .find(|saying| saying.is(OwnerEvent::Acquired))
+        .map(|saying| saying.at.earliest);
+    let from = owner.acts.partition_point(|act| act.at.latest <= at);
+    owner.acts[from..]
+        .iter()
+        .take_while(|act| anew.is_none_or(|anew| act.at.latest < anew))
+        .any(|act| at < act.at.earliest)
 }
 
 /// How much earlier than a whole TTL an extension may show.

@@ -45,8 +45,11 @@ pub(super) fn given_up<'t, 'h>(timeline: &'t Timeline<'h>, place: usize) -> (Vec
     let owner = &timeline.owners[place];
     let (mut doubt, mut waits) = (false, 0_u32);
     let mut lost = Vec::new();
+    // One that was asked to end gives up what it has, whatever it calls that.
+    let asked = |at: Moment| owner.terminated.iter().any(|event| event.at.earliest <= at.latest);
     for saying in &owner.said {
         match saying.said.event {
+            OwnerEvent::Lost if asked(saying.at) => {}
             OwnerEvent::Acquired | OwnerEvent::Renewed => (doubt, waits) = (false, 0),
             OwnerEvent::RenewSent => waits += 1,
             OwnerEvent::RenewFailed | OwnerEvent::WriteRefused => doubt = true,

@@ -4,7 +4,6 @@ use super::Deeded;
 use super::grant::{By, Grant};
 use super::owner::{Owner, Saying};
 use leaseproof_model::event::{Deed, OwnerEvent};
-use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -121,7 +120,7 @@ impl<'h> Claims<'h> {
         let mut owners = places
             .iter()
             .map(|place| &self.all[*place])
-            .filter(|(_, it)| fits(grant, it.at))
+            .filter(|(_, it)| fits(grant, it))
             .map(|(owner, _)| *owner);
         let first = owners.next()?;
         owners.all(|owner| owner == first).then_some(By::Owner(first))
@@ -148,7 +147,7 @@ impl<'h> Claims<'h> {
                         let (owner, claim) = &self.all[*place];
                         // Who did not run can't have acquired it, whatever it says when it runs again.
                         !taken[*place]
-                            && fits(grant, claim.at)
+                            && fits(grant, claim)
                             && (grant.token.is_none() || claim.said.token.is_none() || grant.token == claim.said.token)
                             && !owners[*owner].surely_idle(grant.begin)
                     })
@@ -168,9 +167,11 @@ impl<'h> Claims<'h> {
     }
 }
 
-/// Whether an `acquired` of this time can be about this grant: said after its begin and before its end.
-fn fits(grant: &Grant<'_>, at: Moment) -> bool {
-    at.latest >= grant.begin.earliest && grant.lasts_until().is_none_or(|end| at.earliest <= end.latest)
+/// Whether an `acquired` can be about this grant: said after its begin, and not stamped after its end. The
+/// stamp may be that of sending, from which a careful owner counts, and come before the begin.
+fn fits(grant: &Grant<'_>, claim: &Saying<'_>) -> bool {
+    claim.at.latest.max(claim.event.at.latest) >= grant.begin.earliest
+        && grant.lasts_until().is_none_or(|end| claim.at.earliest <= end.latest)
 }
 
 /// A random value stands for the owner that had it before, if only one owner had it.
@@ -221,7 +222,7 @@ fn name_tokens<'h>(grants: &mut [Grant<'h>], owners: &[Owner<'h>]) {
                 }
                 let claim = claims.next().expect("it was peeked");
                 // It may be said after the grant's end: the pause can fall between the two.
-                let mine = claim.at.latest >= grant.begin.earliest
+                let mine = claim.at.latest.max(claim.event.at.latest) >= grant.begin.earliest
                     && (grant.token.is_none() || claim.said.token.is_none() || claim.said.token == grant.token);
                 if mine && grant.acquired.is_none() {
                     grant.acquired = Some(claim.event);

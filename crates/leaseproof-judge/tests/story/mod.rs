@@ -319,6 +319,10 @@ impl Story {
         self.push(Source::Owner, Some(owner), about(ms), What::Said(said))
     }
 
+    pub fn attempt(&mut self, ms: Ms, owner: &str, event: OwnerEvent, attempt: u64) -> &mut Self {
+        self.said_with(ms, owner, event, |said| said.attempt = Some(attempt))
+    }
+
     pub fn acquired(&mut self, ms: Ms, owner: &str, token: u64) -> &mut Self {
         self.said_with(ms, owner, OwnerEvent::Acquired, |said| said.token = Some(Token(token)))
     }
