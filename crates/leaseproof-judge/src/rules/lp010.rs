@@ -3,7 +3,7 @@
 use super::{Facts, evidence, of};
 use crate::timeline::{By, EndKind, Grant, Owner, Timeline};
 use crate::words::ms;
-use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::event::{EventId, OwnerEvent, WireSeen};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::LP010;
@@ -15,6 +15,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     for (index, grant) in timeline.grants.iter().enumerate() {
         let finding = match grant.by {
             By::Lab => moved(timeline, grant).or_else(|| overwritten(timeline, index, grant)),
+            By::Owner(owner) => renewed_for(timeline, grant, owner),
             _ => None,
         };
         found.extend(finding);
@@ -41,6 +42,43 @@ fn moved(timeline: &Timeline<'_>, grant: &Grant<'_>) -> Option<Finding> {
         change.at,
         Finding::new(&LP010, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids),
     ))
+}
+
+/// The lease moved on while its holder's whole tree stood still: another, which runs, renews what is
+/// not its own. A request that was in flight when the tree stopped is no such thing, nor is one that
+/// the network had held back.
+fn renewed_for(timeline: &Timeline<'_>, grant: &Grant<'_>, holder: usize) -> Option<Finding> {
+    let owner = &timeline.owners[holder];
+    if owner
+        .wires
+        .iter()
+        .any(|(_, wire)| wire.seen == WireSeen::RequestSwallowed)
+    {
+        return None;
+    }
+    let in_flight = timeline.ask.budget.renew_timeout;
+    let change = grant.extensions.iter().find(|change| {
+        owner
+            .frozen
+            .contain(change.at.earliest.minus(in_flight), change.at.latest)
+    })?;
+    let mut able = timeline
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, other)| *index != holder && !other.surely_idle(change.at));
+    let (_, other) = able.next()?;
+    let says = format!(
+        "the lease of {} was extended while all of {} stood still: a renewal did not check the holder",
+        owner.name, owner.name
+    );
+    let ids = evidence([grant.first.id, change.event]);
+    let finding = Finding::new(&LP010, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids);
+    Some(if able.next().is_none() {
+        of(other, finding)
+    } else {
+        finding
+    })
 }
 
 /// Another holder stands in the place of the lab's live lease, and nobody released on purpose or by mistake.

@@ -1,7 +1,7 @@
 //! Renewals after release, or after the working process ended.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{Grant, Owner, Timeline};
+use crate::timeline::{Owner, Timeline};
 use crate::words::{count, ms};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent, WireSeen};
@@ -59,7 +59,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 .iter()
                 .rev()
                 .find(|change| ended.at.latest.plus(in_flight) < change.at.earliest)
-                .filter(|change| !renewed_by_another(timeline, owner, grant, change.at));
+                .filter(|change| !renewed_by_another(timeline, owner, change.at));
             if let Some(change) = after {
                 let says = format!(
                     "the lease of {} was extended {} after its process had ended",
@@ -79,12 +79,9 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     found
 }
 
-/// Whether the one that was started in its place may have done it, under a holder that both use.
-fn renewed_by_another(timeline: &Timeline<'_>, owner: &Owner<'_>, grant: &Grant<'_>, at: Moment) -> bool {
-    let named = grant.holder.as_str().contains(owner.name.as_str());
-    let after = |it: &Owner<'_>| {
-        let begun = |owner: &Owner<'_>| owner.started.map(|event| event.at.earliest);
-        owner.slot.is_some() && it.slot == owner.slot && begun(it) > begun(owner)
-    };
-    !named && timeline.owners.iter().any(|it| after(it) && !it.surely_idle(at))
+/// Whether another owner ran then: it may have renewed what is not its own, or stand under the same
+/// holder, and this one is not to blame.
+fn renewed_by_another(timeline: &Timeline<'_>, owner: &Owner<'_>, at: Moment) -> bool {
+    let mut others = timeline.owners.iter().filter(|it| it.name != owner.name);
+    others.any(|it| !it.surely_idle(at))
 }
