@@ -35,7 +35,7 @@ impl Stage<'_> {
         let patience = (self.budget().ttl * 3).max(Duration::from_secs(15));
         let held = self.wait(boot_now().plus(patience), None, |scene| scene.grant.is_some())?;
         if held {
-            return Ok(());
+            return self.check_ttl();
         }
         let known = self.scene.known(&name);
         Err(Halt::Abandoned(if known.observable {
@@ -51,6 +51,21 @@ impl Stage<'_> {
                 self.owners_output().display()
             )
         }))
+    }
+
+    /// The TTL in force must be the plan's, or every wait would be too short for it.
+    fn check_ttl(&self) -> Step {
+        let expires = self.scene.grant.as_ref().and_then(|grant| grant.expires);
+        let left = expires.map_or(Duration::ZERO, |expires| expires.earliest.since(boot_now()));
+        let ttl = self.budget().ttl;
+        if left <= ttl + ttl / 4 {
+            return Ok(());
+        }
+        Err(Halt::Abandoned(format!(
+            "the owner's lease lives {:.1} s or more, and the plan says {ttl:?}: give the plan the owner's own numbers \
+             (--ttl, --heartbeat, --worst-pause), or let the owner take LEASEPROOF_TTL_MS (or {{ttl_ms}})",
+            left.as_secs_f64()
+        )))
     }
 
     /// Who holds the lease now, and who will take over: the takeover itself changes the roles.
