@@ -145,3 +145,26 @@ fn one_stamp_that_was_read_late_is_no_step() {
     });
     assert!(!codes(&s.judged()).contains(&"LP018".to_owned()));
 }
+
+#[test]
+fn a_twin_that_was_hurt_is_no_contrast() {
+    let mut stepped = scenarios::clock_back(true);
+    stepped.works(THAW + 2.0, 2900.0, "a1", 1);
+    let accused = |twin: &Story| {
+        let judged = judge(&stepped.history(), Some(&twin.history()), &Policy::default());
+        codes(&judged).contains(&"LP009".to_owned())
+    };
+    assert!(accused(&scenarios::clock_back(false)));
+    let mut late = scenarios::clock_back(false);
+    let (by, what) = (std::time::Duration::from_millis(500), "a sample".to_owned());
+    late.note(1500.0, What::RigLate { by, what });
+    assert!(!accused(&late));
+    let mut unwatched = scenarios::clock_back(false);
+    unwatched
+        .without(|event| matches!(event.what, What::Coverage(_)))
+        .watched(0.0, 2000.0);
+    assert!(!accused(&unwatched));
+    let mut idle = scenarios::clock_back(false);
+    idle.without(|event| matches!(event.what, What::Write(_) | What::Said(_)));
+    assert!(!accused(&idle));
+}

@@ -33,6 +33,12 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let ids = evidence(steps.iter().copied().take(3).chain(ids));
         Finding::new(&LP009, Subject::Owner, Truth::Yes, cycle, says, ids)
     };
+    // A twin that the rig hurt, or that did nothing, shows no contrast.
+    let unstepped =
+        twin.timeline.owners.iter().any(|owner| !owner.acts.is_empty()) && !cycles(twin.timeline).is_empty();
+    if !unstepped {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     if let Some(run) = facts.late.iter().find(|run| run.certainty.is_yes())
         && twin.late.is_empty()
