@@ -3,7 +3,7 @@
 
 mod story;
 
-use leaseproof_model::event::{OwnerEvent, Reading, What};
+use leaseproof_model::event::{OwnerEvent, Reading, What, WireSeen};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
 use leaseproof_model::scenario::ScenarioId;
@@ -148,6 +148,19 @@ const SOUND: &[Sound] = &[
             s
         },
     ),
+    ("its renewal is passed on late, when it stands still already", || {
+        let mut s = pauses::over_ttl();
+        s.wire(PAUSE + 150.0, "a1", WireSeen::Request)
+            .renewed_at(PAUSE + 155.0, "a1#1", 1);
+        s
+    }),
+    ("the same in a cycle in which the rig was late", || {
+        let mut s = pauses::over_ttl();
+        s.renewed_at(PAUSE + 155.0, "a1#1", 1);
+        let (by, what) = (Duration::from_millis(300), "sampling the store".to_owned());
+        s.note(PAUSE + 300.0, What::RigLate { by, what });
+        s
+    }),
     ("its grants are so short that no look shows them", || short_grants(true)),
     ("the same, and it says nothing", || short_grants(false)),
     ("a short grant after a long one, and it says nothing", || {

@@ -36,7 +36,9 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             let watched = timeline
                 .store
                 .covers(sent, attempt.latest.plus(timeline.store.longest_gap));
-            let unsupported = watched && !applied.supports(attempt, timeline) && applied.contradicts(attempt, timeline);
+            let unsupported = watched
+                && !applied.supports(attempt, timeline)
+                && applied.contradicts(attempt, saying.at.latest, timeline);
             // Gone after the answer, perhaps: a renewal that removes its key is believed in, a release is not.
             let released = applied
                 .gone_during(attempt)
@@ -152,21 +154,29 @@ impl Applied {
 
     /// Whether the next look after the answer shows that nothing was applied: the key gone, or an expiry
     /// that is too early. A change of the expiry that no reading shows accuses nobody.
-    fn contradicts(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+    fn contradicts(&self, attempt: Moment, stamped: BootNanos, timeline: &Timeline<'_>) -> bool {
         if fell_into(&self.vanished, attempt) {
             return true;
         }
-        let next = timeline
+        // From its stamp on no look may show it, up to the first that was surely taken after the answer.
+        let from = timeline
             .readings
-            .partition_point(|(event, _)| event.at.earliest < attempt.latest);
-        let Some((event, reading)) = timeline.readings.get(next) else {
-            return false;
-        };
-        let ends = match &reading.held {
-            Some(held) if !held.expired => held.expires.map(|expires| expires.latest),
-            _ => Some(event.at.latest),
-        };
-        ends.is_some_and(|ends| ends.plus(tolerance(timeline)) < attempt.earliest.plus(timeline.ask.budget.ttl))
+            .partition_point(|(event, _)| event.at.earliest < stamped);
+        for (event, reading) in &timeline.readings[from..] {
+            let ends = match &reading.held {
+                Some(held) if !held.expired => held.expires.map(|expires| expires.latest),
+                _ => Some(event.at.latest),
+            };
+            let short =
+                |ends: BootNanos| ends.plus(tolerance(timeline)) < attempt.earliest.plus(timeline.ask.budget.ttl);
+            if !ends.is_some_and(short) {
+                return false;
+            }
+            if attempt.latest <= event.at.earliest {
+                return true;
+            }
+        }
+        false
     }
 
     /// The expiry in force is as late as one applied during the attempt would be: a renewal right

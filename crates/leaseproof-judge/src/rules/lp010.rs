@@ -62,6 +62,9 @@ fn renewed_for(timeline: &Timeline<'_>, grant: &Grant<'_>, holder: usize) -> Opt
             .frozen
             .contain(change.at.earliest.minus(in_flight), change.at.latest)
     })?;
+    if held_back_by_us(timeline, owner, change.at) {
+        return None;
+    }
     let mut able = timeline
         .owners
         .iter()
@@ -79,6 +82,22 @@ fn renewed_for(timeline: &Timeline<'_>, grant: &Grant<'_>, holder: usize) -> Opt
     } else {
         finding
     })
+}
+
+/// Whether the rig may have passed a request of a stopped owner on late: it did so on record, or it was
+/// late in that cycle.
+fn held_back_by_us(timeline: &Timeline<'_>, owner: &Owner<'_>, at: Moment) -> bool {
+    let passed_on = owner.wires.iter().any(|(event, wire)| {
+        matches!(wire.seen, WireSeen::Request | WireSeen::Delivered)
+            && owner.frozen.contain(event.at.earliest, event.at.latest)
+            && event.at.earliest <= at.latest
+    });
+    let cycle = timeline.cycle_at(at);
+    let late = timeline
+        .cycles
+        .iter()
+        .any(|it| it.number == cycle && it.rig_late.is_some());
+    passed_on || late
 }
 
 /// Another holder stands in the place of the lab's live lease, and nobody released on purpose or by mistake.

@@ -284,6 +284,15 @@ impl Story {
         self.shown(ms, |held| held.expires = Some(about(ms - 2.0 + TTL)))
     }
 
+    /// A lease of the past is seen renewed, whoever has it at the end of the story.
+    pub fn renewed_at(&mut self, ms: Ms, holder: &str, token: u64) -> &mut Self {
+        let (lease, counter) = (self.lease.clone(), self.counter);
+        self.counter = token;
+        self.granted(ms, holder, token);
+        (self.lease, self.counter) = (lease, counter);
+        self
+    }
+
     /// The key is seen free.
     pub fn free(&mut self, ms: Ms) -> &mut Self {
         self.lease = None;
