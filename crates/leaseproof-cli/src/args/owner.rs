@@ -10,22 +10,22 @@ use clap::Args;
 
 Flaws are listed by `leaseproof owner --flaws`.")]
 pub struct OwnerArgs {
-    /// The store's URL [LEASEPROOF_STORE].
+    /// The store's URL (LEASEPROOF_STORE).
     #[arg(long, value_name = "URL")]
     pub store: Option<String>,
-    /// The lease key [LEASEPROOF_KEY].
+    /// The lease key (LEASEPROOF_KEY).
     #[arg(long)]
     pub key: Option<String>,
-    /// The TTL in ms [LEASEPROOF_TTL_MS].
+    /// The TTL in ms (LEASEPROOF_TTL_MS).
     #[arg(long, value_name = "MS")]
     pub ttl_ms: Option<u64>,
-    /// The heartbeat in ms [LEASEPROOF_HEARTBEAT_MS].
+    /// The heartbeat in ms (LEASEPROOF_HEARTBEAT_MS).
     #[arg(long, value_name = "MS")]
     pub heartbeat_ms: Option<u64>,
-    /// The protected resource's base URL [LEASEPROOF_RESOURCE].
+    /// The protected resource's base URL (LEASEPROOF_RESOURCE).
     #[arg(long, value_name = "URL")]
     pub resource: Option<String>,
-    /// A name unique to this owner process [LEASEPROOF_OWNER].
+    /// A name unique to this owner process (LEASEPROOF_OWNER).
     #[arg(long, value_name = "NAME")]
     pub owner: Option<String>,
     /// Break it in one known way.

@@ -1,4 +1,4 @@
-//! What is done to the owner: one script a scenario, all on the same [`stage`].
+//! What is done to the owner: one script a scenario, all on the same `stage`.
 
 pub mod catalogue;
 mod clocks;

@@ -1,11 +1,11 @@
 //! The stage of one scenario: its own key, witness, observer and owners, and the words in which the
 //! scripts are written.
 //!
-//! - [`opening`]: owners come on and leave
-//! - [`cycle`]: a cycle begins, has its baseline, ends
-//! - [`until`]: waiting for what must be seen
-//! - [`fault`]: what is done to an owner
-//! - [`lab`]: the lab itself as a silent successor
+//! - `opening`: owners come on and leave
+//! - `cycle`: a cycle begins, has its baseline, ends
+//! - `until`: waiting for what must be seen
+//! - `fault`: what is done to an owner
+//! - `lab`: the lab itself as a silent successor
 
 mod cycle;
 mod fault;
