@@ -5,6 +5,7 @@
 
 use crate::visible::visible;
 use crate::words;
+use leaseproof_model::finding::Finding;
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict, Verdict};
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
@@ -68,8 +69,10 @@ fn case(scenario: &ScenarioVerdict) -> TestCase {
 }
 
 fn unsuccessful(kind: NonSuccessKind, scenario: &ScenarioVerdict) -> TestCaseStatus {
-    let findings: Vec<String> = scenario
-        .findings
+    // What is certain comes first, breaches before the rest: the first one is the headline.
+    let mut worst_first: Vec<&Finding> = scenario.findings.iter().collect();
+    worst_first.sort_by_key(|it| (it.certainty != Truth::Yes, it.class));
+    let findings: Vec<String> = worst_first
         .iter()
         .map(|it| {
             let proof: Vec<String> = it.evidence.iter().map(ToString::to_string).collect();

@@ -43,6 +43,8 @@ pub struct Places {
     pub report: Option<PathBuf>,
     /// The evidence bundle.
     pub bundle: Option<PathBuf>,
+    /// There is no plan file yet, so that none can be committed.
+    pub plan_missing: bool,
 }
 
 /// The whole text. Without the records, evidence is named by its ids only.
@@ -191,7 +193,7 @@ fn what_next(paper: &mut Paper, run: &RunVerdict, places: &Places, cut: bool) {
         let path = bundle.display().to_string();
         paper.line(0, &[(Paint::Bold, "bundle  "), (Paint::Plain, &visible(&path))]);
     }
-    for step in next::steps(run, cut) {
+    for step in next::steps(run, cut, places.plan_missing) {
         paper.line(0, &[(Paint::Bold, "next    "), (Paint::Plain, &step)]);
     }
 }

@@ -170,7 +170,8 @@ pub(crate) fn worst_first(run: &RunVerdict) -> Vec<usize> {
 pub(crate) fn interrupted(run: &RunVerdict) -> bool {
     run.incomplete
         .as_deref()
-        .is_some_and(|why| why.contains("interrupted") || why.contains("stopped"))
+        .map(|why| why.strip_prefix("it was ").unwrap_or(why))
+        .is_some_and(|why| why.starts_with("interrupted") || why.starts_with("stopped"))
 }
 
 /// "1 cycle", "3 cycles".
@@ -205,6 +206,15 @@ pub(crate) fn weighs(scenario: &ScenarioVerdict, finding: &Finding) -> bool {
             Class::Availability => scenario.safety != Verdict::Violated,
             Class::Mechanism | Class::Cause | Class::Notice => false,
         }
+}
+
+/// Whether a finding says why a scenario is violated whose verdict no finding moved: the lease was lost,
+/// or not freed, without need, and this is what brought it about.
+pub(crate) fn stands_for(scenario: &ScenarioVerdict, finding: &Finding) -> bool {
+    scenario.verdict == Verdict::Violated
+        && finding.certainty == Truth::Yes
+        && matches!(finding.class, Class::Mechanism | Class::Cause)
+        && !scenario.findings.iter().any(|it| weighs(scenario, it))
 }
 
 /// The self-check of the rig says nothing of the user's lock, so it is outside "n of m".

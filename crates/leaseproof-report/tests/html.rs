@@ -271,3 +271,27 @@ fn a_restart_that_never_acted_is_drawn_in_its_slots_lane() {
     assert!(page.contains("writes + a9"));
     assert!(!page.contains(">a9</b>"));
 }
+
+/// Each scenario has a clock of its own: what is early on one is not the first on all.
+#[test]
+fn the_banner_shows_a_breach_before_a_loss_without_need_ok() {
+    let mut sample = sample::sample();
+    let mut loss = sample.run.scenarios[0].findings[0].clone();
+    let other = sample.run.scenarios.remove(1);
+    sample.run.scenarios.insert(0, other);
+    let other = &mut sample.run.scenarios[0];
+    let history = sample.histories.iter().find(|it| it.ask.scenario == other.id).unwrap();
+    let early = history.events.iter().find(|it| it.owner.is_some()).unwrap();
+    loss.class = Class::Availability;
+    loss.owner = early.owner.as_ref().map(|it| it.as_str().to_owned());
+    loss.says = "it gave up without need".to_owned();
+    loss.evidence = vec![early.id];
+    other.verdict = Verdict::Violated;
+    other.availability = Some(Verdict::Violated);
+    other.findings = vec![loss];
+    let page = html::render(&sample.run, &sample.histories());
+    let banner = page.split("id=\"first-violation\"").nth(1).unwrap();
+    let banner = banner.split("</header>").next().unwrap();
+    assert!(banner.contains("b1 acted 6 times"), "{banner}");
+    assert!(!banner.contains("without need"), "{banner}");
+}

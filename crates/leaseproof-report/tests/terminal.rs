@@ -10,6 +10,7 @@ fn places() -> Places {
     Places {
         report: Some(PathBuf::from(".leaseproof/runs/20261130-031502-7f3a/report.html")),
         bundle: Some(PathBuf::from(".leaseproof/runs/20261130-031502-7f3a")),
+        plan_missing: false,
     }
 }
 
@@ -187,4 +188,59 @@ fn where_only_something_is_not_offered_the_advice_is_a_store_that_offers_it_ok()
     let text = render(&run, &TerminalStyle::default(), &places());
     assert!(text.contains("next    use a store (--store URL) and a host where parent-only can be run"));
     assert!(!text.contains("--seed"));
+}
+
+/// As `idle-drop` has it: no finding moves the verdict, and the cause is what there is to read.
+#[test]
+fn availability_without_a_finding_of_its_own_names_the_cause_ok() {
+    let mut run = sample::sample().run;
+    let scenario = &mut run.scenarios[0];
+    scenario.safety = Verdict::Proven;
+    scenario.availability = Some(Verdict::Violated);
+    scenario.findings.retain(|it| it.rule == "LP007");
+    let text = render(&run, &TerminalStyle::default(), &places());
+    let flat: Vec<&str> = text.split_whitespace().collect();
+    assert!(flat.join(" ").contains("brought about by LP007"), "{text}");
+    assert!(text.contains("next    leaseproof explain LP007"), "{text}");
+}
+
+#[test]
+fn what_is_missing_is_told_in_its_own_cycle_bad() {
+    let mut run = sample::sample().run;
+    let findings = &mut run.scenarios[2].findings;
+    let mut other = findings[0].clone();
+    other.cycle = 1;
+    other.says = "the output could not all be kept".to_owned();
+    findings.push(other);
+    for owner in ["b1", "b2"] {
+        let mut silent = findings[0].clone();
+        silent.cycle = 0;
+        silent.owner = Some(owner.to_owned());
+        silent.says = format!("{owner} said nothing");
+        findings.push(silent);
+    }
+    let text = render(&run, &TerminalStyle::default(), &places());
+    let below = |head: &str| text.split(head).nth(1).and_then(|rest| rest.lines().nth(1));
+    let says = |head: &str| below(head).expect(head).trim_start().to_owned();
+    let head = "LP020 evidence-missing  notice, our own rig";
+    assert!(says(&format!("{head}, cycle 3")).starts_with("nobody saw the store"));
+    assert!(says(&format!("{head}, cycle 1")).starts_with("the output could not"));
+    assert!(says(&format!("{head} b1, b2")).starts_with("b1 said nothing"));
+    assert!(!text.contains("b2 said nothing"));
+}
+
+#[test]
+fn a_plan_that_is_not_there_can_not_be_committed_bad() {
+    let mut run = sample::sample().run;
+    run.scenarios.retain(|it| it.verdict == Verdict::Proven);
+    run.verdict = Verdict::Proven;
+    let places = Places {
+        plan_missing: true,
+        ..places()
+    };
+    let text = render(&run, &TerminalStyle::default(), &places);
+    assert!(
+        text.contains("next    `leaseproof verify --init` writes a plan"),
+        "{text}"
+    );
 }

@@ -9,6 +9,9 @@ pub use verify::VerifyArgs;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::path::PathBuf;
 
+/// The folder that runs are kept in where none is named.
+pub const STANDARD_OUT: &str = ".leaseproof/runs";
+
 /// The whole command line.
 #[derive(Debug, Parser)]
 #[command(name = "leaseproof", version, about = SHORT, long_about = LONG, after_help = AFTER, max_term_width = 100)]
@@ -52,7 +55,7 @@ pub enum Verb {
     #[command(after_help = "Examples:\n  leaseproof undo\n  leaseproof undo --out /tmp/runs")]
     Undo {
         /// The folder that runs are kept in.
-        #[arg(long, value_name = "DIR", default_value = ".leaseproof/runs")]
+        #[arg(long, value_name = "DIR", default_value = STANDARD_OUT)]
         out: PathBuf,
     },
     /// Prints shell completions.

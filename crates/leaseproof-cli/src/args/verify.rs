@@ -94,7 +94,7 @@ pub struct VerifyArgs {
     #[arg(
         long,
         value_name = "DIR",
-        default_value = ".leaseproof/runs",
+        default_value = super::STANDARD_OUT,
         help_heading = "Output"
     )]
     pub out: PathBuf,

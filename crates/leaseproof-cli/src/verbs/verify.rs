@@ -18,13 +18,16 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// The plan that is used where none is named.
+const STANDARD_PLAN: &str = "leaseproof.toml";
+
 /// Runs the verb.
 pub fn run(args: &VerifyArgs) -> ExitCode {
     if args.list {
         return list();
     }
     if args.init {
-        return init(args.plan.as_deref().unwrap_or(Path::new("leaseproof.toml")));
+        return init(args.plan.as_deref().unwrap_or(Path::new(STANDARD_PLAN)));
     }
     if let Some(dir) = &args.judge {
         return judge_again(args, dir);
@@ -90,7 +93,7 @@ fn junit_error(path: &Path, error: &std::io::Error) -> String {
 }
 
 fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
-    let standard = Path::new("leaseproof.toml");
+    let standard = Path::new(STANDARD_PLAN);
     let path = args.plan.as_deref().or_else(|| standard.exists().then_some(standard));
     let (mut file, text) = match path {
         Some(path) => plan::load(path).map_err(|error| error.to_string())?,
@@ -189,8 +192,12 @@ fn init(path: &Path) -> ExitCode {
     });
     match written {
         Ok(()) => {
+            let plan = match path == Path::new(STANDARD_PLAN) {
+                true => String::new(),
+                false => format!(" {}", path.display()),
+            };
             print(&format!(
-                "wrote {}: read it, then run `leaseproof verify`\n",
+                "wrote {}: read it, then run `leaseproof verify{plan}`\n",
                 path.display()
             ));
             ExitCode::SUCCESS
@@ -223,7 +230,7 @@ fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
     let text = if args.json {
         leaseproof_report::json::render(&report.verdict) + "\n"
     } else {
-        text_of(report)
+        text_of(args, report)
     };
     let printed = print_all(&text);
     let kept = match &args.junit {
@@ -242,15 +249,18 @@ fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
     ExitCode::from(status)
 }
 
-fn text_of(report: &RunReport) -> String {
+fn text_of(args: &VerifyArgs, report: &RunReport) -> String {
     let style = TerminalStyle {
         colour: anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never,
         width: crate::faces::width(),
         ascii: false,
     };
     let places = Places {
-        report: Some(report.folder.join("report.html")).filter(|path| path.exists()),
+        // A run that was killed has left it empty.
+        report: Some(report.folder.join("report.html"))
+            .filter(|path| std::fs::metadata(path).is_ok_and(|file| file.len() > 0)),
         bundle: Some(report.folder.clone()),
+        plan_missing: args.plan.is_none() && !Path::new(STANDARD_PLAN).exists(),
     };
     let histories: Vec<_> = report.histories.iter().collect();
     leaseproof_report::terminal::render_with_moments(&report.verdict, &histories, &style, &places)

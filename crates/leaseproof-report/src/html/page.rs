@@ -122,11 +122,12 @@ pub(crate) fn page<'a>(run: &'a RunVerdict, histories: &[&History]) -> Page<'a> 
             .position(|at| run.scenarios[*at].id.as_str() == id && visible(&run.scenarios[*at].store) == store)
     };
     scenarios.sort_by_key(|it| place(it.id, &it.store));
+    // Each scenario has a clock of its own: a breach goes before availability, then the table's order.
     let first = scenarios
         .iter()
         .flat_map(|it| &it.records)
         .filter_map(|it| it.first.clone())
-        .min_by_key(|it| it.order);
+        .min_by_key(|it| !it.is_breach);
     Page {
         verdict: run.verdict.as_str(),
         tone: tone(run.verdict),

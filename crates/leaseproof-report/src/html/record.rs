@@ -13,7 +13,7 @@ use crate::visible::visible;
 use crate::words;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, FaultKind, What};
-use leaseproof_model::verdict::ScenarioVerdict;
+use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
 use serde::Serialize;
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) struct First {
     store_says: Option<String>,
     rules: Vec<String>,
     #[serde(skip)]
-    pub(crate) order: BootNanos,
+    pub(crate) is_breach: bool,
 }
 
 #[derive(Serialize)]
@@ -231,7 +231,7 @@ fn first(
         pause: about.and_then(|owner| pause(record, owner, event.at.latest, grants)),
         store_says,
         rules,
-        order: event.at.earliest,
+        is_breach: scenario.safety == Verdict::Violated,
     })
 }
 

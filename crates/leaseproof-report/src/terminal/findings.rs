@@ -7,7 +7,7 @@ use crate::visible::visible;
 use crate::words;
 use leaseproof_model::event::{Event, EventId, FaultPhase, What};
 use leaseproof_model::finding::Finding;
-use leaseproof_model::rule::Class;
+use leaseproof_model::rule::{Class, LP020};
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
 
@@ -48,7 +48,10 @@ pub(super) fn all(
         let same = |group: &&mut Vec<&Finding>| {
             let first = group[0];
             let owner = finding.class == Class::Notice || same_seat(first, finding);
-            first.rule == finding.rule && owner && first.certainty == finding.certainty
+            first.rule == finding.rule
+                && owner
+                && first.certainty == finding.certainty
+                && (first.rule != LP020.code || about_nobody(first) == about_nobody(finding))
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(finding),
@@ -58,6 +61,14 @@ pub(super) fn all(
     groups.sort_by_key(|group| !words::weighs(scenario, group[0]));
     for group in &groups {
         one(paper, scenario, group, records);
+    }
+}
+
+/// What is missing, whoever it is missing of: LP020 says quite different things, and each is told once.
+fn about_nobody(finding: &Finding) -> String {
+    match &finding.owner {
+        Some(owner) => finding.says.replace(owner.as_str(), ""),
+        None => finding.says.clone(),
     }
 }
 
@@ -94,7 +105,7 @@ fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], record
     let mut about = format!("  {}, {}", words::class(first.class), words::subject(first.subject));
     let mut owners: Vec<&str> = Vec::new();
     for owner in group.iter().filter_map(|it| it.owner.as_deref()) {
-        if first.class != Class::Notice && !owners.contains(&owner) {
+        if (first.class != Class::Notice || group.len() > 1 && first.rule == LP020.code) && !owners.contains(&owner) {
             owners.push(owner);
         }
     }

@@ -6,26 +6,32 @@ use leaseproof_model::rule::Class;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
 
 /// The steps, the first one first.
-pub(super) fn steps(run: &RunVerdict, cut: bool) -> Vec<String> {
+pub(super) fn steps(run: &RunVerdict, cut: bool, plan_missing: bool) -> Vec<String> {
     let mut steps: Vec<String> = explain(run).into_iter().collect();
     steps.extend(match run.verdict {
         Verdict::Violated => {
             vec!["keep the bundle before you restart or release anything: it is the evidence".to_owned()]
         }
         Verdict::CannotTell => cannot_tell(run, cut),
+        Verdict::Proven if plan_missing => vec![
+            "`leaseproof verify --init` writes a plan: put these settings into it, commit it and run it in CI; exit \
+             status 0 means proven"
+                .to_owned(),
+        ],
         Verdict::Proven => vec!["commit the plan and run this in CI; exit status 0 means proven".to_owned()],
     });
     steps
 }
 
-/// The rules whose pages are worth reading: those that moved the verdict, else those that warn.
+/// The rules whose pages are worth reading: those that moved the verdict or say what did, else those
+/// that warn.
 fn explain(run: &RunVerdict) -> Option<String> {
     let mut codes: Vec<&str> = Vec::new();
     for weighing in [true, false] {
         for scenario in &run.scenarios {
             for finding in &scenario.findings {
                 let wanted = if weighing {
-                    words::weighs(scenario, finding)
+                    words::weighs(scenario, finding) || words::stands_for(scenario, finding)
                 } else {
                     finding.class != Class::Notice || run.verdict == Verdict::Proven
                 };

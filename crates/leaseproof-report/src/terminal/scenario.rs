@@ -116,11 +116,23 @@ fn moved_by(paper: &mut Paper, scenario: &ScenarioVerdict) {
             scenario.safety,
             visible(&finding.rule)
         ),
-        None => format!(
-            "safety {}, availability violated: the lease was lost, or not freed, without need; no finding says more \
-             of it than those below",
-            scenario.safety
-        ),
+        None => {
+            let mut causes: Vec<String> = Vec::new();
+            for finding in scenario.findings.iter().filter(|it| words::stands_for(scenario, it)) {
+                let cause = format!("{} {}", visible(&finding.rule), visible(&finding.name));
+                if !causes.contains(&cause) {
+                    causes.push(cause);
+                }
+            }
+            let why = match causes.as_slice() {
+                [] => "no rule says why".to_owned(),
+                causes => format!("brought about by {}", causes.join(", ")),
+            };
+            format!(
+                "safety {}, availability violated: the lease was lost, or not freed, without need; {why}",
+                scenario.safety
+            )
+        }
     };
     paper.line(4, &[(Paint::Plain, &says)]);
 }

@@ -4,16 +4,19 @@ use super::paper::{Paint, Paper};
 use crate::visible::visible;
 use crate::words;
 use leaseproof_model::finding::Finding;
-use leaseproof_model::rule::Class;
+use leaseproof_model::rule::{Class, LP020};
 use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict, Verdict};
 
-/// The notices of proven scenarios, each rule once.
+/// The notices of proven scenarios, each rule once; of LP020, each thing that is missing.
 pub(super) fn notices(paper: &mut Paper, run: &RunVerdict) {
     let mut groups: Vec<(&Finding, Vec<&str>)> = Vec::new();
     for scenario in run.scenarios.iter().filter(|it| it.verdict == Verdict::Proven) {
         for finding in scenario.findings.iter().filter(|it| it.class == Class::Notice) {
             let id = scenario.id.as_str();
-            match groups.iter_mut().find(|(first, _)| first.rule == finding.rule) {
+            let same = |first: &Finding| {
+                first.rule == finding.rule && (first.rule != LP020.code || first.says == finding.says)
+            };
+            match groups.iter_mut().find(|(first, _)| same(first)) {
                 Some((_, scenarios)) if scenarios.contains(&id) => {}
                 Some((_, scenarios)) => scenarios.push(id),
                 None => groups.push((finding, vec![id])),
