@@ -4,6 +4,7 @@ use crate::bundle::{Bundle, read_bundle};
 use crate::verdict::{RunReport, Sum, judge_all, sum_up};
 use leaseproof_judge::Policy;
 use leaseproof_model::budget::Budget;
+use leaseproof_model::history::History;
 use leaseproof_model::scenario::ScenarioId;
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
@@ -17,6 +18,10 @@ use std::time::Duration;
 pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
     let bundle = read_bundle(dir)?;
     let mut judged = judge_all(&bundle.histories, policy);
+    // In the run's own order, so that its document comes out again.
+    judged.sort_by_key(|verdict| verdict.id);
+    let mut not_offered = bundle.not_offered.clone();
+    not_offered.sort_by_key(|it| it.id);
     if bundle.damaged {
         judged.iter_mut().for_each(doubt);
     }
@@ -24,12 +29,7 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
         .histories
         .first()
         .map_or_else(Budget::standard, |history| history.ask.budget);
-    let took = bundle
-        .histories
-        .iter()
-        .map(|history| history.took_ms)
-        .max()
-        .unwrap_or(0);
+    let took = from_first_to_last(&bundle.histories);
     let incomplete = match bundle.problems.first() {
         Some((line, says)) => Some(format!(
             "events.jsonl:{line}: {says} ({} lines in all)",
@@ -41,10 +41,10 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
     let verdict = sum_up(&Sum {
         run: &bundle.header.run,
         seed: bundle.header.seed,
-        took: Duration::from_millis(took),
+        took,
         budget,
         scenarios: judged,
-        not_offered: bundle.not_offered,
+        not_offered,
         incomplete,
         require: &[],
     });
@@ -53,6 +53,19 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
         histories: bundle.histories,
         folder: dir.to_owned(),
     })
+}
+
+/// How long the whole run took, by its record: scenarios run side by side and one after the other.
+fn from_first_to_last(histories: &[History]) -> Duration {
+    let moments = || {
+        histories
+            .iter()
+            .flat_map(|history| &history.events)
+            .map(|event| event.at)
+    };
+    let first = moments().map(|at| at.earliest).min().unwrap_or_default();
+    let last = moments().map(|at| at.latest).max().unwrap_or_default();
+    last.since(first)
 }
 
 /// What a damaged record shows proves nothing, and accuses nobody: the line that is gone may decide.

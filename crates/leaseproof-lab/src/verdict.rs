@@ -58,12 +58,19 @@ pub(crate) fn sum_up(sum: &Sum<'_>) -> RunVerdict {
         .scenarios
         .iter()
         .any(|scenario| scenario.id != ScenarioId::StaleToken);
-    let missed = sum.not_offered.iter().any(|it| sum.require.contains(&it.id));
-    let mut incomplete = sum.incomplete.clone();
+    let missed: Vec<String> = sum
+        .not_offered
+        .iter()
+        .filter(|it| sum.require.contains(&it.id))
+        .map(|it| format!("{} is required and not offered here: {}", it.id, it.why))
+        .collect();
+    let reasons = sum.incomplete.iter().chain(&missed);
+    let reasons: Vec<&str> = reasons.map(String::as_str).collect();
+    let mut incomplete = (!reasons.is_empty()).then(|| reasons.join("; "));
     if !about_the_owner && incomplete.is_none() {
         incomplete = Some("no scenario about the owner was run, so nothing is shown about it".to_owned());
     }
-    if incomplete.is_some() || missed {
+    if incomplete.is_some() {
         verdict = verdict.max(Verdict::CannotTell);
     }
     let ms = |span: Duration| u64::try_from(span.as_millis()).unwrap_or(u64::MAX);

@@ -26,7 +26,9 @@ fn judge_bad() {
     let before = room.files();
     let again = judge(bundle.to_str().expect("UTF-8"));
     again.proven();
-    assert_eq!(again.json()["scenarios"], ran.json()["scenarios"]);
+    for part in ["scenarios", "not_offered", "verdict", "incomplete"] {
+        assert_eq!(again.json()[part], ran.json()[part], "{part}");
+    }
     assert_eq!(room.files(), before);
 
     let place = room.path().join("copies");
@@ -55,6 +57,14 @@ fn judge_bad() {
             "{name}"
         );
     }
+    // Killed: its report is there and empty, so there is none to look at.
+    let dir = copy(&bundle, &place.join("killed"), |lines| {
+        joined(&lines[..lines.len() / 2])
+    });
+    std::fs::write(Path::new(&dir).join("report.html"), "").expect("a file");
+    let ran = room.run(&["verify", "--judge", &dir]);
+    assert!(!ran.stdout.contains("report.html"), "{ran:#?}");
+    assert!(ran.stdout.contains("bundle  "), "{ran:#?}");
     let dir = copy(&bundle, &place.join("cut-header"), |lines| joined(&lines[..1]));
     assert_eq!(judge(&dir).code, Some(3));
     // Its last line alone is missing.

@@ -160,6 +160,8 @@ fn verbs_bad() {
     owner(&["--store", "sqlite:x.db", "--flaw", "nope"]).refused(&["nope"]);
     room.run(&["verfy"]).refused(&["verify"]);
     let ran = room.run(&["undo", "--out", "nowhere"]);
+    ran.refused(&["the folder nowhere is not there", "--out"]);
+    let ran = room.run(&["undo"]);
     ran.proven();
     assert!(ran.stdout.contains("nothing to undo"), "{ran:#?}");
     assert!(room.files().is_empty());

@@ -110,7 +110,10 @@ fn keep_ok() {
 fn require_bad() {
     let room = Room::new();
     let ran = room.quick(&["--require", "blackhole"]);
-    ran.cannot_tell(&["blackhole on sqlite: sqlite is a file"]);
+    ran.cannot_tell(&[
+        "blackhole on sqlite: sqlite is a file",
+        "incomplete: blackhole is required and not offered here: sqlite is a file",
+    ]);
     room.nothing_left(&[]);
 }
 

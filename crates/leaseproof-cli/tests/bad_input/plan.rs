@@ -41,6 +41,43 @@ fn plan_bad() {
             "[budget]\nworst_pause = \"4s\"",
             &["plan.toml:2:15: LP019", "the worst pause itself must get shorter"],
         ),
+        (
+            "[owner]\ncommand = \"python3 worker.py\"",
+            &["plan.toml:2:11: command: write a list: [\"python3\", \"worker.py\"]"],
+        ),
+        (
+            "[owner]\ncommand = [\"sleep\", 3]",
+            &["plan.toml:2:21:", "write a text in quotes: \"3\""],
+        ),
+        (
+            "[verify]\nscenarios = \"reset,blackhole\"",
+            &["plan.toml:2:13: scenarios: write a list: [\"reset\", \"blackhole\"]"],
+        ),
+        (
+            "[verify]\ncycles = \"3\"",
+            &["plan.toml:2:10: cycles: write a whole number without quotes: 3"],
+        ),
+        (
+            "[verify]\njobs = \"many\"",
+            &["plan.toml:2:8: jobs: write a whole number, such as 3"],
+        ),
+        (
+            "[verify]\nseed = 1.5",
+            &["plan.toml:2:8: seed: write a whole number, such as 3"],
+        ),
+        (
+            "[verify]\nseed = -1",
+            &["plan.toml:2:8: seed: write a whole number, such as 3"],
+        ),
+        (
+            "[verify]\nrequire_token = \"true\"",
+            &["plan.toml:2:17: require_token: write true or false without quotes: true"],
+        ),
+        (
+            "[verify]\nrequire_token = 1",
+            &["plan.toml:2:17: require_token: write true or false"],
+        ),
+        ("budget = 3", &["plan.toml:1:10: budget: write a table: [budget]"]),
         ("[budget\n", &["plan.toml:1:8: unclosed table"]),
         ("[store]\nurl = \"redis://:geheim@127.0.0.1", &["plan.toml:2:"]),
         ("[store]\nurl = [\"redis://:geheim@127.0.0.1\"]", &["plan.toml:2:7:"]),
@@ -134,6 +171,12 @@ fn init_ok() {
         .refused(&["leaseproof.toml is there already, and was left as it is"]);
     let now = std::fs::read_to_string(room.path().join("leaseproof.toml")).expect("the plan");
     assert_eq!(written, now);
+    let ran = room.run(&["verify", "other.toml", "--init"]);
+    assert!(
+        ran.stdout
+            .contains("wrote other.toml: read it, then run `leaseproof verify other.toml`"),
+        "{ran:#?}"
+    );
     room.run(&["verify", "--init", "sub/other.toml"])
         .refused(&["sub/other.toml can't be written"]);
 }

@@ -38,28 +38,59 @@ impl Place<'_> {
     pub fn of_toml(&self, path: &Path, error: &toml::de::Error) -> PlanError {
         let start = error.span().map_or(0, |span| span.start);
         let message = without_passwords(error.message());
-        let says = match self.remedy(start, &message) {
-            Some(remedy) => format!("{message}: {remedy}"),
-            None => message,
-        };
-        self.point(path, start, &says)
+        let says = self.nearest_name(&message).or_else(|| self.of_type(start, &message));
+        self.point(path, start, &says.unwrap_or(message))
     }
 
-    fn remedy(&self, start: usize, message: &str) -> Option<String> {
+    fn nearest_name(&self, message: &str) -> Option<String> {
         let mut quoted = message.split('`').skip(1).step_by(2);
-        if message.starts_with("unknown field") {
-            let word = quoted.next()?;
-            let meant = nearest(word, quoted)?;
-            return Some(format!("did you mean `{meant}`?"));
+        if !message.starts_with("unknown field") {
+            return None;
         }
+        let word = quoted.next()?;
+        let meant = nearest(word, quoted)?;
+        Some(format!("{message}: did you mean `{meant}`?"))
+    }
+
+    /// A value of another type: what to write, in the words of the file and not of its reader.
+    fn of_type(&self, start: usize, message: &str) -> Option<String> {
+        let (got, expected) = message.strip_prefix("invalid ")?.rsplit_once(", expected ")?;
         let line = self.text.get(..start)?.rsplit('\n').next()?;
         let key = line.split('=').next()?.trim();
+        let text = got.split_once("string \"").and_then(|(_, rest)| rest.strip_suffix('"'));
+        let bare = got.split('`').nth(1);
         let is_duration = ["ttl", "heartbeat", "worst_pause", "max_clock_drift", "renew_timeout"].contains(&key);
-        (is_duration && message.starts_with("invalid type")).then(|| {
-            let number = quoted.next().unwrap_or("3");
-            format!("a duration is a text with a unit: write \"{number}ms\"")
-        })
+        let remedy = match expected {
+            _ if is_duration => format!(
+                "a duration is a text with a unit: write \"{}ms\"",
+                bare.unwrap_or("3000")
+            ),
+            "a sequence" => format!("write a list: {}", list(key, text.unwrap_or("…"))),
+            "u32" | "u64" | "usize" => match text.filter(|it| it.parse::<u64>().is_ok()) {
+                Some(number) => format!("write a whole number without quotes: {number}"),
+                None => "write a whole number, such as 3".to_owned(),
+            },
+            "a boolean" => match text.filter(|it| ["true", "false"].contains(it)) {
+                Some(answer) => format!("write true or false without quotes: {answer}"),
+                None => "write true or false".to_owned(),
+            },
+            "a string" => match bare {
+                Some(value) => format!("write a text in quotes: \"{value}\""),
+                None => "write one text in quotes".to_owned(),
+            },
+            it if it.starts_with("struct ") || it == "a map" => format!("write a table: [{key}]"),
+            _ => return None,
+        };
+        Some(format!("{key}: {remedy}"))
     }
+}
+
+/// A text as the list that it was meant to be: a command's words, or names with commas between them.
+fn list(key: &str, text: &str) -> String {
+    let ends_word = |c: char| c.is_whitespace() || (key != "command" && c == ',');
+    let words = text.split(ends_word).filter(|word| !word.is_empty());
+    let words: Vec<String> = words.map(|word| format!("\"{word}\"")).collect();
+    format!("[{}]", words.join(", "))
 }
 
 /// `redis://user:password@host` without the password.

@@ -3,7 +3,7 @@
 /// A commented `leaseproof.toml` with every key at its default.
 #[must_use]
 pub fn commented_plan() -> &'static str {
-    r#"# leaseproof.toml: one file for the application, for CI and for the monitor.
+    r#"# leaseproof.toml: what the lease promises, and what is tested; one file for you and for CI.
 
 [budget]                          # durations need a unit: ms, s, m
 ttl = "3s"                        # how long a grant lives without a renewal
