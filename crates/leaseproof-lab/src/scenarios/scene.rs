@@ -240,7 +240,8 @@ impl Scene {
             text.strip_prefix(name.as_str())
                 .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
         };
-        if named(&OwnerName::lab()) {
+        // Its holders read `lab#…`; a stranger's may begin with the name of a host, such as `lab-pc-3`.
+        if text.starts_with("lab#") {
             return Some(OwnerName::lab());
         }
         if let Some(owner) = self.owners.keys().find(|name| named(name)) {
@@ -272,5 +273,39 @@ impl Scene {
             .get(owner)
             .and_then(|known| known.last_write)
             .is_some_and(|at| at.earliest >= from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn holders_name_their_owners() {
+        let mut scene = Scene::default();
+        scene.owners.insert(OwnerName::from("a1"), Known::default());
+        scene.owners.insert(OwnerName::from("b1"), Known::default());
+        for (holder, owner) in [
+            ("a1#5f", Some("a1")),
+            ("b1:7", Some("b1")),
+            ("lab#5f", Some("lab")),
+            // Hosts are called so, and theirs are owners like any other.
+            ("lab-pc-3:5f", None),
+            ("lab", None),
+            ("a12#5f", None),
+            ("5f3c", None),
+        ] {
+            let held = Held {
+                holder: HolderId::from(holder),
+                token: None,
+                expires: None,
+                expired: false,
+                granted: None,
+                renewed: None,
+                write_lock: false,
+            };
+            let is = scene.owner_of(&held);
+            assert_eq!(is.as_ref().map(OwnerName::as_str), owner, "{holder}");
+        }
     }
 }
