@@ -228,7 +228,7 @@ fn judge_again(args: &VerifyArgs, dir: &Path) -> ExitCode {
 
 fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
     let text = if args.json {
-        leaseproof_report::json::render(&report.verdict) + "\n"
+        leaseproof_report::json::render(&report.verdict)
     } else {
         text_of(args, report)
     };
