@@ -40,7 +40,8 @@ impl Seen {
     }
 }
 
-/// The writes of one grant: the first, and the last.
+/// The writes of one grant as the witness saw them: the first, and the last. An owner's own word for a
+/// write shows no work.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Work {
     pub(crate) first: EventId,
@@ -59,7 +60,7 @@ impl<'t, 'h> Stage<'t, 'h> {
     pub(crate) fn new(timeline: &'t Timeline<'h>) -> Self {
         let mut work: Vec<Option<Work>> = vec![None; timeline.grants.len()];
         for owner in &timeline.owners {
-            for act in owner.acts.iter().filter(|act| act.kind != ActKind::Renewed) {
+            for act in owner.acts.iter().filter(|act| act.kind == ActKind::Write) {
                 let Standing::Granted(grant) = act.standing else {
                     continue;
                 };

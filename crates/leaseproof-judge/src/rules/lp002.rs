@@ -140,19 +140,24 @@ fn charged(
     if write.replay {
         return None;
     }
-    let (standing, owner) = standing?;
+    let (standing, place) = standing?;
     match standing {
         Standing::Late(_) => Some(Truth::Yes),
         Standing::MayBeLate(_) => Some(Truth::CannotTell),
         Standing::Straddling(_) | Standing::Unwatched(_) | Standing::Ungranted => None,
         // It acquired anew, and this write still carries the old grant's token.
         Standing::Granted(_) => {
-            let owner = &timeline.owners[owner];
-            let old = owner
-                .grants
-                .iter()
-                .rev()
-                .find(|index| timeline.grants[**index].token == write.token)?;
+            let owner = &timeline.owners[place];
+            let has_token = |index: &usize| timeline.grants[*index].token == write.token;
+            let Some(old) = owner.grants.iter().rev().find(|index| has_token(index)) else {
+                // It never had this token: one of another's grants is no token of a straddling write.
+                let anothers = timeline.ask.store_shows_token
+                    && (0..timeline.grants.len())
+                        .filter(has_token)
+                        .map(|index| timeline.is_not_of(index, place))
+                        .reduce(|all, it| all && it)?;
+                return anothers.then_some(Truth::Yes);
+            };
             let due = timeline.grants[*old].due_for_writes?;
             let reach = Reach::new(&timeline.ask.budget, &timeline.cycles);
             let late = reach.exceeded(owner, due, write.arrived.unwrap_or(event.at), event.cycle);

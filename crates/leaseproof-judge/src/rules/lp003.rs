@@ -1,19 +1,25 @@
 //! A later grant has a token that is not greater.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{By, Grant, Timeline};
+use crate::timeline::{By, Grant, Standing, Timeline};
 use leaseproof_model::event::EventId;
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::name::Token;
 use leaseproof_model::rule::LP003;
 use leaseproof_model::truth::Truth;
+use std::collections::BTreeMap;
 
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let shown = |grant: &Grant<'_>| grant.token.map(|token| (token, grant.first.id));
     let said = |grant: &Grant<'_>| grant.said_token;
+    let written = greatest_written(timeline);
+    let wrote = |grant: &Grant<'_>| written.get(&grant.first.id).copied();
     let mut found = not_increasing(timeline, "has", shown);
-    for finding in not_increasing(timeline, "was acquired, as its owner says, with", said) {
+    let more = not_increasing(timeline, "was acquired, as its owner says, with", said)
+        .into_iter()
+        .chain(not_increasing(timeline, "was written on with", wrote));
+    for finding in more {
         if !found
             .iter()
             .any(|it| it.cycle == finding.cycle && it.owner == finding.owner)
@@ -67,6 +73,34 @@ fn not_increasing<'h>(
         }
     }
     found
+}
+
+/// How many writes must surely be of a grant before their token counts as its: fewer may straddle.
+const ITS_OWN: u32 = 3;
+
+/// The greatest token of the writes on each grant. Straddling writes of the grant before have a lesser
+/// one, and are few.
+fn greatest_written(timeline: &Timeline<'_>) -> BTreeMap<EventId, (Token, EventId)> {
+    let mut written: BTreeMap<EventId, (Token, EventId, u32)> = BTreeMap::new();
+    let acts = timeline.owners.iter().flat_map(|owner| &owner.acts);
+    for act in acts.filter(|act| act.write.is_some()) {
+        let (Standing::Granted(grant), Some(token)) = (act.standing, act.token) else {
+            continue;
+        };
+        let grant = &timeline.grants[grant];
+        if grant.surely_covers(act.at) {
+            let it = written.entry(grant.first.id).or_insert((token, act.event.id, 0));
+            if token > it.0 {
+                (it.0, it.1) = (token, act.event.id);
+            }
+            it.2 += 1;
+        }
+    }
+    written
+        .into_iter()
+        .filter(|(_, (.., writes))| *writes >= ITS_OWN)
+        .map(|(grant, (token, id, _))| (grant, (token, id)))
+        .collect()
 }
 
 /// The readings in which the store's own counter had gone back.

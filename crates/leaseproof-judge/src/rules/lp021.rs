@@ -3,7 +3,7 @@
 //! An owner whose lease ended and that writes on is not meant: that is LP004.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{Act, Owner, Saying, Standing, Timeline};
+use crate::timeline::{Act, By, Owner, Saying, Standing, Timeline};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent, What};
 use leaseproof_model::finding::{Finding, Subject};
@@ -31,6 +31,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             }
         }
         let mut absent: Option<&Act<'_>> = None;
+        let mut open: BTreeMap<u32, EventId> = BTreeMap::new();
         for act in &owner.acts {
             if act.standing != Standing::Ungranted {
                 absent = None;
@@ -38,6 +39,10 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             }
             let Some(view) = View::around(timeline, place, act.at) else {
                 absent = None;
+                let watched = timeline.store.covers(act.at.earliest, act.at.latest);
+                if watched && !may_be_its_own(timeline, act.at) {
+                    open.entry(act.event.cycle).or_insert(act.event.id);
+                }
                 continue;
             };
             let cycle = act.event.cycle;
@@ -55,6 +60,17 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 }
                 View::Absent => {
                     let first = *absent.get_or_insert(act);
+                    if counter.stood_still(timeline, act.at) {
+                        by_cycle.entry(cycle).or_insert_with(|| {
+                            let says = format!(
+                                "{} acted as the holder while the key was free, and the store's counter shows that it granted nothing",
+                                owner.name
+                            );
+                            (says, vec![act.event.id])
+                        });
+                    } else {
+                        open.entry(cycle).or_insert(act.event.id);
+                    }
                     if act.at.earliest.since(first.at.latest) > timeline.store.longest_gap
                         && nothing_granted(timeline, first.at.earliest, act.at.latest)
                         && rest_on_one(timeline, owner, first.at, act.at)
@@ -68,6 +84,16 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                         });
                     }
                 }
+            }
+        }
+        for (cycle, act) in open {
+            if !by_cycle.contains_key(&cycle) {
+                let says = format!(
+                    "{} acted as the holder, and no grant of its was seen (possibly: one may hide between two readings)",
+                    owner.name
+                );
+                let finding = Finding::new(&LP021, Subject::Owner, Truth::CannotTell, cycle, says, vec![act]);
+                found.push(of(owner, finding));
             }
         }
         for (cycle, (says, ids)) in by_cycle {
@@ -106,6 +132,12 @@ impl View {
         }
         nothing_granted(timeline, from, until).then_some(Self::Absent)
     }
+}
+
+/// A grant of nobody known may have stood then.
+fn may_be_its_own(timeline: &Timeline<'_>, at: Moment) -> bool {
+    let last = timeline.last_begun(at.latest);
+    last.is_some_and(|last| timeline.grants[last].by == By::Unknown && timeline.grants[last].may_cover(at))
 }
 
 /// No grant of anybody may have stood between two moments. Grants follow one another, so that the
@@ -209,6 +241,23 @@ impl Counter {
             }
         }
         Self { shown }
+    }
+
+    /// The counter was the same at the reading before the moment and at the one after: each grant raises
+    /// it, so that none hides between them.
+    fn stood_still(&self, timeline: &Timeline<'_>, at: Moment) -> bool {
+        let gap = timeline.store.longest_gap;
+        let after = self.shown.partition_point(|(read, ..)| *read < at.latest);
+        let before = self.shown.partition_point(|(read, ..)| *read < at.earliest);
+        match (
+            before.checked_sub(1).and_then(|place| self.shown.get(place)),
+            self.shown.get(after),
+        ) {
+            (Some(before), Some(after)) => {
+                before.1 == after.1 && at.earliest.since(before.0) <= gap && after.0.since(at.latest) <= gap
+            }
+            _ => false,
+        }
     }
 
     /// The reading, after the moment, by which the store had still not given this token.

@@ -20,10 +20,12 @@ pub(crate) fn attribute<'h>(grants: &mut [Grant<'h>], owners: &mut [Owner<'h>], 
         .enumerate()
         .map(|(place, it)| (it.name.as_str(), place))
         .collect();
+    let lies = hidden_names_lie(grants, owners, &names, &claims, &lab);
     for grant in grants.iter_mut() {
         grant.by = lab
             .holds(grant)
-            .or_else(|| by_name(grant, &names))
+            .or_else(|| by_first_word(grant, &names))
+            .or_else(|| by_hidden_name(grant, &names).filter(|_| !lies))
             .or_else(|| claims.by_token(grant))
             .unwrap_or(By::Unknown);
     }
@@ -67,17 +69,39 @@ impl<'h> LabGrants<'h> {
     fn holds(&self, grant: &Grant<'_>) -> Option<By> {
         let mine = self.holders.contains(grant.holder)
             || grant.token.is_some_and(|token| self.tokens.contains(&token))
-            || words(grant.holder.as_str()).next() == Some("lab");
+            || grant.holder.as_str().starts_with("lab#");
         mine.then_some(By::Lab)
     }
 }
 
-/// The owner's name as the first word of the holder; as any word, if only one owner's name is there.
-fn by_name(grant: &Grant<'_>, names: &HashMap<&str, usize>) -> Option<By> {
+/// The owner's name as the first word of the holder.
+fn by_first_word(grant: &Grant<'_>, names: &HashMap<&str, usize>) -> Option<By> {
+    let owner = words(grant.holder.as_str()).next().and_then(|word| names.get(word))?;
+    Some(By::Owner(*owner))
+}
+
+/// Names inside of holders are somebody else's words (a host may be called `db-a1`) where one of them
+/// names an owner that stood still as the grant began, or another owner says that it is its own.
+fn hidden_names_lie(
+    grants: &[Grant<'_>],
+    owners: &[Owner<'_>],
+    names: &HashMap<&str, usize>,
+    claims: &Claims<'_>,
+    lab: &LabGrants<'_>,
+) -> bool {
+    grants
+        .iter()
+        .filter(|grant| lab.holds(grant).is_none() && by_first_word(grant, names).is_none())
+        .filter_map(|grant| Some((grant, by_hidden_name(grant, names)?)))
+        .any(|(grant, by)| {
+            let still = matches!(by, By::Owner(owner) if owners[owner].surely_idle(grant.begin));
+            still || claims.by_token(grant).is_some_and(|claimed| claimed != by)
+        })
+}
+
+/// The owner's name as any word of the holder, if only one owner's name is there.
+fn by_hidden_name(grant: &Grant<'_>, names: &HashMap<&str, usize>) -> Option<By> {
     let holder = grant.holder.as_str();
-    if let Some(owner) = words(holder).next().and_then(|word| names.get(word)) {
-        return Some(By::Owner(*owner));
-    }
     let mut named = words(holder).filter_map(|word| names.get(word));
     let first = named.next()?;
     named.all(|owner| owner == first).then_some(By::Owner(*first))

@@ -16,6 +16,8 @@ pub(crate) struct Freeze {
     pub(crate) sure: Option<(BootNanos, BootNanos)>,
     /// When it ran again; `None` while it does not.
     pub(crate) thaw: Option<Moment>,
+    /// How many threads it stopped.
+    pub(crate) threads: Option<u32>,
 }
 
 /// Disjoint spans in order, with the sum of all before each, so that overlaps are found by halving.

@@ -187,6 +187,7 @@ impl<'h> Timeline<'h> {
                 possible: (from, thaw.map_or(FOREVER, |thaw| thaw.latest)),
                 sure,
                 thaw,
+                threads: fault.confirmed.and_then(|(_, seen)| seen.threads).map(|(_, of)| of),
             });
         }
         for fault in self.faults.iter().filter(|fault| fault.kind == FaultKind::Terminate) {

@@ -174,6 +174,12 @@ impl<'h> Owner<'h> {
             .find_map(|freeze| freeze.thaw.filter(|thaw| thaw.earliest <= at))
     }
 
+    /// How many threads the last pause before `at` found.
+    pub(crate) fn threads_at(&self, at: BootNanos) -> Option<u32> {
+        let freezes = self.freezes.partition_point(|freeze| freeze.possible.0 <= at);
+        self.freezes[..freezes].last().and_then(|freeze| freeze.threads)
+    }
+
     /// Whether it can know of this grant: an acquire that was applied and never answered gives a grant
     /// that its own holder does not know. One that never says `acquired` is taken to know.
     pub(crate) fn knows(&self, grant: &Grant<'_>) -> bool {

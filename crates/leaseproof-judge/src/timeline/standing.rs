@@ -3,7 +3,7 @@
 
 use super::act::{Act, ActKind, Standing};
 use super::coverage::StoreCoverage;
-use super::grant::{By, Grant};
+use super::grant::{By, EndKind, Grant};
 use super::owner::{Owner, Saying};
 use super::reach::Reach;
 use leaseproof_model::clock::BootNanos;
@@ -105,10 +105,22 @@ fn names_a_later_one(grant: &Grant<'_>, act: &Act<'_>) -> bool {
     had.is_some() && act.token > had
 }
 
+/// What came on one connection after a grant was due.
+#[derive(Copy, Clone)]
+struct Sent {
+    grant: usize,
+    acts: u32,
+    refused: bool,
+    /// When the last of them arrived.
+    at: Moment,
+}
+
 /// What came before an act: on its connection, of its thread, since the thaw.
 struct Trail<'h> {
     /// Acts surely after *due* by connection; the grant, how many, whether one was refused.
-    connections: HashMap<u64, (usize, u32, bool)>,
+    connections: HashMap<u64, Sent>,
+    /// Writes after *due* that may straddle, by grant.
+    straddling: HashMap<usize, u32>,
     /// Acts surely after *due* by thread.
     threads: HashMap<&'h str, usize>,
     /// Refusals that threads were told, and `acquired` that no grant answers.
@@ -132,6 +144,7 @@ impl<'h> Trail<'h> {
         };
         Self {
             connections: HashMap::new(),
+            straddling: HashMap::new(),
             threads: HashMap::new(),
             refusals: owner
                 .said
@@ -186,7 +199,9 @@ impl<'h> Trail<'h> {
         if self.claims_another(due, act.at) || names_a_later_one(&grants[index], act) {
             return Standing::Ungranted;
         }
-        let late = self.cannot_straddle(act, owner, (index, due), far, claimed_before);
+        // The work ends before the lease is released: nothing straddles what its owner itself ended.
+        let released = grants[index].end.is_some_and(|end| end.kind == EndKind::Released);
+        let late = self.cannot_straddle(act, owner, (index, due), far, released, claimed_before);
         // "Nothing extended it since" holds only where the store was watched since its last change.
         let grant = &grants[index];
         let last_change = grant.extensions.last().map_or(grant.begin, |change| change.at);
@@ -214,19 +229,42 @@ impl<'h> Trail<'h> {
         owner: &Owner<'_>,
         (grant, due): (usize, Moment),
         far: Truth,
+        released: bool,
         claimed_before: Option<BootNanos>,
     ) -> Truth {
         let mut late = far;
         if let Some((_, write)) = act.write {
-            let seen = self.connections.entry(write.connection).or_insert((grant, 0, false));
-            if seen.0 != grant {
-                *seen = (grant, 0, false);
+            let fresh = Sent {
+                grant,
+                acts: 0,
+                refused: false,
+                at: act.at,
+            };
+            let seen = self.connections.entry(write.connection).or_insert(fresh);
+            if seen.grant != grant {
+                *seen = fresh;
             }
-            if seen.1 >= STRADDLING_OF_A_CONNECTION || seen.2 {
+            // Requests that were sent in one go arrive as one, and were checked as one.
+            if seen.acts > 0 && act.at == seen.at {
+                return late;
+            }
+            if seen.acts >= STRADDLING_OF_A_CONNECTION || seen.refused || released {
                 late = Truth::Yes;
             }
-            seen.1 += 1;
-            seen.2 |= !write.accepted;
+            seen.acts += 1;
+            seen.refused |= !write.accepted;
+            seen.at = act.at;
+            if late == Truth::No {
+                // Each thread has one at most. Tasks may be more than threads, so that this proves nothing.
+                let straddling = self.straddling.entry(grant).or_insert(0);
+                *straddling += 1;
+                if owner
+                    .threads_at(act.at.latest)
+                    .is_some_and(|threads| *straddling > threads.max(STRADDLING_OF_A_CONNECTION))
+                {
+                    late = Truth::CannotTell;
+                }
+            }
             return late;
         }
         let first_since_thaw = owner
