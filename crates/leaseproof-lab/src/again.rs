@@ -46,7 +46,7 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
         scenarios: judged,
         not_offered,
         incomplete,
-        require: &[],
+        require: &bundle.header.require,
     });
     Ok(RunReport {
         verdict,

@@ -95,7 +95,7 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
     let file = folder.file("events.jsonl").map_err(|error| error.to_string())?;
     // Before the first process: a run that is killed while its warden starts leaves a record, too.
-    let log = Log::start(file, &run, seed, &plan.scenarios);
+    let log = Log::start(file, &run, seed, &plan.scenarios, &plan.require);
     let warden = Warden::start(&warden_dir(&settings.out)).map_err(|error| {
         folder.discard();
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")

@@ -114,6 +114,11 @@ fn require_bad() {
         "blackhole on sqlite: sqlite is a file",
         "incomplete: blackhole is required and not offered here: sqlite is a file",
     ]);
+    // Judged again, the run is no pass either: what it required is in its record.
+    for bundle in room.bundles() {
+        let again = room.run(&["verify", "--judge", &bundle.display().to_string()]);
+        again.cannot_tell(&["incomplete: blackhole is required"]);
+    }
     room.nothing_left(&[]);
 }
 

@@ -201,5 +201,6 @@ fn nameless(dir: &Path) -> Header {
         seed: 0,
         version: String::new(),
         scenarios: Vec::new(),
+        require: Vec::new(),
     }
 }
