@@ -5,7 +5,7 @@ use leaseproof_model::name::Token;
 /// The longest head and body that are read; more ends the connection.
 pub const MAX_HEAD: usize = 16 * 1024;
 /// The longest body.
-pub const MAX_BODY: usize = 64 * 1024;
+pub const MAX_BODY: usize = 4 << 20;
 
 /// The header by which the lab marks a replay.
 pub const REPLAY: &str = "leaseproof-replay";
