@@ -3,6 +3,7 @@
 //! Where the witness fences, acceptance is the resource's fault. Where it only records, it accepts
 //! all: then the write is the owner's, after its lease was due, and never a straddling one.
 
+use super::lp021::gives_the_tokens;
 use super::{Facts, evidence, of};
 use crate::timeline::{By, Reach, Standing, Timeline};
 use leaseproof_model::event::{Event, EventId, Write};
@@ -149,9 +150,19 @@ fn charged(
         Standing::Granted(_) => {
             let owner = &timeline.owners[place];
             let has_token = |index: &usize| timeline.grants[*index].token == write.token;
-            let Some(old) = owner.grants.iter().rev().find(|index| has_token(index)) else {
-                // It never had this token: one of another's grants is no token of a straddling write.
+            let said_it = |index: &usize| timeline.grants[*index].said_token.map(|(token, _)| token) == write.token;
+            let Some(old) = owner
+                .grants
+                .iter()
+                .rev()
+                .find(|index| has_token(index) || said_it(index))
+            else {
+                // It never had this token: one of another's grants is no token of a straddling write. Where
+                // the owners count elsewhere, a number that the store shows for another means nothing.
+                let counted_here = gives_the_tokens(timeline)
+                    && owner.grants.iter().all(|index| timeline.grants[*index].token.is_some());
                 let anothers = timeline.ask.store_shows_token
+                    && counted_here
                     && (0..timeline.grants.len())
                         .filter(has_token)
                         .map(|index| timeline.is_not_of(index, place))

@@ -198,7 +198,7 @@ fn tokens_claimed<'t>(owner: &'t Owner<'_>) -> impl Iterator<Item = Claim> + 't 
 
 /// Whether the owners' tokens come from what the store shows: of some grant it had given the token that its
 /// owner names when it was first seen. An owner may count elsewhere, and then only the lab counts here.
-fn gives_the_tokens(timeline: &Timeline<'_>) -> bool {
+pub(super) fn gives_the_tokens(timeline: &Timeline<'_>) -> bool {
     let given = |index: usize, token: Token| {
         let grant = &timeline.grants[index];
         let counter = match &grant.first.what {
@@ -213,48 +213,63 @@ fn gives_the_tokens(timeline: &Timeline<'_>) -> bool {
             .iter()
             .filter_map(|index| Some((*index, timeline.grants[*index].said_token?.0)));
         let mut acted = owner.acts.iter().filter_map(|act| match act.standing {
-            Standing::Granted(index) => Some((index, act.token?)),
+            // A straddling write of the grant before is none of this one's.
+            Standing::Granted(index) => {
+                let said = timeline.grants[index].said_token.map(|(token, _)| token);
+                let token = act.token?;
+                (said.is_none() || said == Some(token)).then_some((index, token))
+            }
             _ => None,
         });
         said.any(|(index, token)| given(index, token)) || acted.any(|(index, token)| given(index, token))
     })
 }
 
-/// The greatest token that the store had shown by each reading.
+/// What a reading told of tokens.
+struct Shown {
+    at: Moment,
+    here: Token,
+    /// The greatest up to it: a store that lost its data counts anew.
+    greatest: Token,
+    id: EventId,
+}
+
+/// The tokens that the store had shown by each reading.
 struct Counter {
-    shown: Vec<(BootNanos, Token, EventId)>,
+    shown: Vec<Shown>,
 }
 
 impl Counter {
     /// Empty where the store's tokens of this key aren't the owner's: then nothing follows.
     fn of(timeline: &Timeline<'_>) -> Self {
-        let mut shown = Vec::new();
-        let mut greatest: Option<Token> = None;
+        let mut shown: Vec<Shown> = Vec::new();
         if timeline.ask.store_shows_token && gives_the_tokens(timeline) {
             for (event, reading) in &timeline.readings {
-                let here = reading.counter.max(reading.held.as_ref().and_then(|held| held.token));
-                greatest = greatest.max(here);
                 // A reading of a free key without a counter says nothing about tokens.
-                if let (Some(token), Some(_)) = (greatest, here) {
-                    shown.push((event.at.earliest, token, event.id));
+                if let Some(here) = reading.counter.max(reading.held.as_ref().and_then(|held| held.token)) {
+                    shown.push(Shown {
+                        at: event.at,
+                        here,
+                        greatest: shown.last().map_or(here, |before| before.greatest.max(here)),
+                        id: event.id,
+                    });
                 }
             }
         }
         Self { shown }
     }
 
-    /// The counter was the same at the reading before the moment and at the one after: each grant raises
-    /// it, so that none hides between them.
+    /// The counter was the same at the reading that ended before the moment and at the one that began after:
+    /// each grant raises it, so that none hides between them.
     fn stood_still(&self, timeline: &Timeline<'_>, at: Moment) -> bool {
         let gap = timeline.store.longest_gap;
-        let after = self.shown.partition_point(|(read, ..)| *read < at.latest);
-        let before = self.shown.partition_point(|(read, ..)| *read < at.earliest);
-        match (
-            before.checked_sub(1).and_then(|place| self.shown.get(place)),
-            self.shown.get(after),
-        ) {
+        let before = self.shown.partition_point(|it| it.at.latest <= at.earliest);
+        let after = self.shown.partition_point(|it| it.at.earliest < at.latest);
+        let before = before.checked_sub(1).and_then(|place| self.shown.get(place));
+        match (before, self.shown.get(after)) {
             (Some(before), Some(after)) => {
-                before.1 == after.1 && at.earliest.since(before.0) <= gap && after.0.since(at.latest) <= gap
+                let near = at.earliest.since(before.at.earliest) <= gap && after.at.earliest.since(at.latest) <= gap;
+                before.here == after.here && near
             }
             _ => false,
         }
@@ -262,10 +277,8 @@ impl Counter {
 
     /// The reading, after the moment, by which the store had still not given this token.
     fn below(&self, token: Token, at: Moment) -> Option<EventId> {
-        let after = self.shown.partition_point(|(read, ..)| *read < at.latest);
-        self.shown
-            .get(after)
-            .filter(|(_, greatest, _)| *greatest < token)
-            .map(|(.., id)| *id)
+        let after = self.shown.partition_point(|it| it.at.earliest < at.latest);
+        let after = self.shown.get(after)?;
+        (after.greatest < token).then_some(after.id)
     }
 }

@@ -20,12 +20,17 @@ pub(crate) fn attribute<'h>(grants: &mut [Grant<'h>], owners: &mut [Owner<'h>], 
         .enumerate()
         .map(|(place, it)| (it.name.as_str(), place))
         .collect();
-    let lies = hidden_names_lie(grants, owners, &names, &claims, &lab);
+    let starts_lie = names_lie(grants, owners, &claims, &lab, |grant| by_first_word(grant, &names));
+    let insides_lie = names_lie(grants, owners, &claims, &lab, |grant| {
+        let outer = by_given_name(grant, &names).or_else(|| by_first_word(grant, &names));
+        by_hidden_name(grant, &names).filter(|_| outer.is_none())
+    });
     for grant in grants.iter_mut() {
         grant.by = lab
             .holds(grant)
-            .or_else(|| by_first_word(grant, &names))
-            .or_else(|| by_hidden_name(grant, &names).filter(|_| !lies))
+            .or_else(|| by_given_name(grant, &names))
+            .or_else(|| by_first_word(grant, &names).filter(|_| !starts_lie))
+            .or_else(|| by_hidden_name(grant, &names).filter(|_| !starts_lie && !insides_lie))
             .or_else(|| claims.by_token(grant))
             .unwrap_or(By::Unknown);
     }
@@ -74,25 +79,34 @@ impl<'h> LabGrants<'h> {
     }
 }
 
-/// The owner's name as the first word of the holder.
+/// The owner's name alone, or before a `#`: nobody's host is written so.
+fn by_given_name(grant: &Grant<'_>, names: &HashMap<&str, usize>) -> Option<By> {
+    let name = grant.holder.as_str().split('#').next()?;
+    Some(By::Owner(*names.get(name)?))
+}
+
+/// The owner's name as the first word of a holder that isn't written so.
 fn by_first_word(grant: &Grant<'_>, names: &HashMap<&str, usize>) -> Option<By> {
+    if by_given_name(grant, names).is_some() {
+        return None;
+    }
     let owner = words(grant.holder.as_str()).next().and_then(|word| names.get(word))?;
     Some(By::Owner(*owner))
 }
 
-/// Names inside of holders are somebody else's words (a host may be called `db-a1`) where one of them
+/// Names in holders are somebody else's words (a host may be called `db-a1`, or `a1-box`) where one of them
 /// names an owner that stood still as the grant began, or another owner says that it is its own.
-fn hidden_names_lie(
+fn names_lie(
     grants: &[Grant<'_>],
     owners: &[Owner<'_>],
-    names: &HashMap<&str, usize>,
     claims: &Claims<'_>,
     lab: &LabGrants<'_>,
+    named: impl Fn(&Grant<'_>) -> Option<By>,
 ) -> bool {
     grants
         .iter()
-        .filter(|grant| lab.holds(grant).is_none() && by_first_word(grant, names).is_none())
-        .filter_map(|grant| Some((grant, by_hidden_name(grant, names)?)))
+        .filter(|grant| lab.holds(grant).is_none())
+        .filter_map(|grant| Some((grant, named(grant)?)))
         .any(|(grant, by)| {
             let still = matches!(by, By::Owner(owner) if owners[owner].surely_idle(grant.begin));
             still || claims.by_token(grant).is_some_and(|claimed| claimed != by)

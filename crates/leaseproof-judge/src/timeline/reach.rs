@@ -28,6 +28,11 @@ impl Reach {
         }
     }
 
+    /// Whether the rig itself was late in this cycle.
+    pub(crate) fn rig_was_late(&self, cycle: u32) -> bool {
+        self.late.contains_key(&cycle)
+    }
+
     fn of(&self, cycle: u32) -> Duration {
         self.heartbeat + self.late.get(&cycle).copied().unwrap_or_default()
     }

@@ -200,7 +200,12 @@ impl<'h> Trail<'h> {
             return Standing::Ungranted;
         }
         // The work ends before the lease is released: nothing straddles what its owner itself ended.
-        let released = grants[index].end.is_some_and(|end| end.kind == EndKind::Released);
+        // A busy machine may have delivered late what was sent before.
+        let released = match grants[index].end {
+            Some(end) if end.kind == EndKind::Released && reach.rig_was_late(act.event.cycle) => Truth::CannotTell,
+            Some(end) if end.kind == EndKind::Released => Truth::Yes,
+            _ => Truth::No,
+        };
         let late = self.cannot_straddle(act, owner, (index, due), far, released, claimed_before);
         // "Nothing extended it since" holds only where the store was watched since its last change.
         let grant = &grants[index];
@@ -229,7 +234,7 @@ impl<'h> Trail<'h> {
         owner: &Owner<'_>,
         (grant, due): (usize, Moment),
         far: Truth,
-        released: bool,
+        released: Truth,
         claimed_before: Option<BootNanos>,
     ) -> Truth {
         let mut late = far;
@@ -248,9 +253,10 @@ impl<'h> Trail<'h> {
             if seen.acts > 0 && act.at == seen.at {
                 return late;
             }
-            if seen.acts >= STRADDLING_OF_A_CONNECTION || seen.refused || released {
+            if seen.acts >= STRADDLING_OF_A_CONNECTION || seen.refused {
                 late = Truth::Yes;
             }
+            late = late.or(released);
             seen.acts += 1;
             seen.refused |= !write.accepted;
             seen.at = act.at;
