@@ -97,7 +97,9 @@ const PAIRS: &[Pair] = &[
 ];
 
 /// What nothing decides: neither proven nor held against anybody.
-const UNDECIDED: &[(&str, fn() -> Story)] = &[
+type Undecided = (&'static str, fn() -> Story);
+
+const UNDECIDED: &[Undecided] = &[
     ("claims-without-writes", claims_only),
     ("more-writes-after-the-thaw-than-threads", || after_thaw(6, 1.0, false)),
     ("a-write-after-the-release-that-a-late-rig-may-have-delayed", || {
