@@ -102,7 +102,7 @@ fn look<'t, 'h>(
         kept: if too_long || late || !watched {
             None
         } else {
-            kept(timeline, scene)
+            kept(timeline, scene).filter(|kept| *kept != Truth::No || cycle.starved.is_none())
         },
         redrawn: too_long || late || cycle.writer_frozen.is_some(),
         watched,
@@ -137,8 +137,16 @@ fn kept(timeline: &Timeline<'_>, scene: &Scene<'_, '_, '_>) -> Option<Truth> {
         // Free at once: released, and not left to its expiry.
         ScenarioId::CleanRelease => Some(match grant.end {
             Some(end) if end.kind == EndKind::Released => Truth::Yes,
-            Some(_) => Truth::No,
-            None => Truth::CannotTell,
+            // One that is still at it was asked to let go and is slow: only a process that is gone kept it.
+            Some(end)
+                if scene
+                    .owner()
+                    .and_then(|owner| owner.ended)
+                    .is_some_and(|gone| gone.at.latest < end.at.earliest) =>
+            {
+                Truth::No
+            }
+            _ => Truth::CannotTell,
         })
         .filter(|kept| *kept != Truth::No || !store_was_slow(timeline, scene)),
         _ => None,

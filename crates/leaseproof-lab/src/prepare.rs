@@ -2,6 +2,7 @@
 //! nothing behind.
 
 use crate::bundle::{Folder, Log};
+use crate::observe::Meter;
 use crate::plan::{OwnerPlan, Plan, margin_refusal};
 use crate::settings::RunSettings;
 use leaseproof_fault::journal;
@@ -36,6 +37,8 @@ pub struct Ready {
     pub url: StoreUrl,
     /// The warden: up, and it has answered.
     pub warden: Warden,
+    /// How late ordinary threads wake.
+    pub meter: Meter,
     /// Relays run on it.
     pub runtime: tokio::runtime::Runtime,
 }
@@ -106,6 +109,10 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         .enable_all()
         .build()
         .map_err(|error| format!("no threads can be had: {error}"))?;
+    // Half of what the margin leaves beside the worst pause: an owner that wakes later than that may lose its lease.
+    let spare = budget.margin().saturating_sub(budget.worst_pause) / 2;
+    let meter = Meter::start(spare.max(Duration::from_millis(30)))
+        .map_err(|error| format!("no threads can be had: {error}"))?;
     Ok(Ready {
         log,
         run,
@@ -115,6 +122,7 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         facts,
         url,
         warden,
+        meter,
         runtime,
     })
 }

@@ -98,6 +98,12 @@ pub enum What {
         /// At what.
         what: String,
     },
+    /// Lab: ordinary threads of this machine woke late by this much; so may the owner's have, without
+    /// any fault of its code.
+    Starved {
+        /// By how much.
+        by: Duration,
+    },
     /// Lab: the outcome that a writer was frozen inside its transaction and blocked the store.
     WriterFrozen,
     /// Lab: the scenario ended before its cycles did; the verdict can't be better than "cannot tell".

@@ -31,6 +31,7 @@ pub(crate) fn of(event: &Event) -> String {
         What::CycleEnded => "cycle ends".to_owned(),
         What::LabDid(deed) => lab_did(deed),
         What::Coverage(coverage) => covered(coverage),
+        What::Starved { by } => format!("ordinary threads of this machine woke {} late", words::span(*by)),
         What::RigLate { by, what } => format!("the lab was late by {} at: {}", words::span(*by), visible(what)),
         What::WriterFrozen => "a writer was frozen inside its transaction and blocks the store".to_owned(),
         What::Abandoned { why } => format!("the scenario was abandoned: {}", visible(why)),

@@ -120,7 +120,7 @@ impl<'t, 'h> Stage<'t, 'h> {
             .or(start);
         let held = target
             .zip(start)
-            .and_then(|(target, start)| timeline.grant_of(target, start));
+            .and_then(|(target, start)| timeline.grant_at(target, start));
         Scene {
             stage: self,
             timeline,

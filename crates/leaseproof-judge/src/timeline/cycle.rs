@@ -15,6 +15,8 @@ pub(crate) struct Cycle<'h> {
     pub(crate) writer_frozen: Option<&'h Event>,
     /// Where the rig was late the most.
     pub(crate) rig_late: Option<&'h Event>,
+    /// Ordinary threads were starved of the CPU meanwhile: a lease that was lost then is nobody's fault.
+    pub(crate) starved: Option<&'h Event>,
 }
 
 impl<'h> Cycle<'h> {
@@ -30,14 +32,16 @@ impl<'h> Cycle<'h> {
                     target,
                     writer_frozen: None,
                     rig_late: None,
+                    starved: None,
                 }),
-                What::CycleEnded | What::WriterFrozen | What::RigLate { .. } => {
+                What::CycleEnded | What::WriterFrozen | What::RigLate { .. } | What::Starved { .. } => {
                     let Some(cycle) = cycles.iter_mut().rev().find(|cycle| cycle.number == event.cycle) else {
                         continue;
                     };
                     match &event.what {
                         What::CycleEnded => cycle.ended = Some(event),
                         What::WriterFrozen => cycle.writer_frozen = Some(event),
+                        What::Starved { .. } => cycle.starved = Some(event),
                         _ if lateness(Some(event)) >= lateness(cycle.rig_late) => cycle.rig_late = Some(event),
                         _ => {}
                     }

@@ -270,6 +270,22 @@ impl<'h> Timeline<'h> {
         self.grants[index].may_cover(at).then_some(index)
     }
 
+    /// The grant of an owner that a fault at `at` met. A grant that an owner acquires anew right after
+    /// its lease was removed may, by its bracket, have begun before that: the one that surely stood
+    /// comes first.
+    pub(crate) fn grant_at(&self, owner: usize, at: Moment) -> Option<usize> {
+        let mine = &self.owners[owner].grants;
+        let stood = |index: &&usize| {
+            let grant = &self.grants[**index];
+            grant.begin.latest < at.earliest && grant.may_cover(at)
+        };
+        mine.iter()
+            .rev()
+            .find(stood)
+            .copied()
+            .or_else(|| self.grant_of(owner, at))
+    }
+
     /// The place of the last grant of anybody that may have begun by `at`.
     pub(crate) fn last_begun(&self, at: BootNanos) -> Option<usize> {
         self.grants

@@ -114,6 +114,12 @@ impl Recorder {
         }
     }
 
+    /// Whether both are the same record.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.kept, &other.kept)
+    }
+
     /// Writes down what is asked.
     pub fn ask(&self, ask: &Ask) {
         self.log.line(&Line::Scenario {

@@ -39,6 +39,9 @@ fn disturbed(stage: &mut Stage<'_>, fault: WireFault) -> Step {
         let (target, successor) = stage.roles()?;
         stage.begin(&target, Some(&successor), WitnessMode::Record)?;
         stage.baseline(&target)?;
+        if fault == WireFault::IdleDrop {
+            stage.until_idle()?;
+        }
         let cut = stage.cut(&target, fault)?;
         let due = stage.until_renewed_or_over(cut.confirmed())?;
         stage.heal(cut, due)?;

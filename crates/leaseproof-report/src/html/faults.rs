@@ -25,11 +25,11 @@ pub(crate) fn faults(record: &Record<'_>, accused: &Accused) -> Lane {
                     lane.spans.push(cycle_span(number, from, event.at.latest));
                 }
             }
-            What::RigLate { .. } | What::Abandoned { .. } => {
-                let text = if matches!(event.what, What::RigLate { .. }) {
-                    "lab late"
-                } else {
-                    "abandoned"
+            What::RigLate { .. } | What::Abandoned { .. } | What::Starved { .. } => {
+                let text = match event.what {
+                    What::RigLate { .. } => "lab late",
+                    What::Starved { .. } => "machine busy",
+                    _ => "abandoned",
                 };
                 lane.marks
                     .push(Mark::new(event, MarkKind::Other, 27.0, None, text.to_owned(), accused));

@@ -215,6 +215,7 @@ impl Stage<'_> {
         }
         let took = boot_now().since(self.began);
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        self.ready.meter.forget(&self.recorder);
         self.recorder.finish(self.ask.clone(), took_ms, complete)
     }
 }

@@ -82,6 +82,7 @@ impl<'a> Stage<'a> {
         let ask = ask(id, twin, settings, ready);
         let key = ask.key.clone();
         recorder.ask(&ask);
+        ready.meter.tell(&recorder);
         let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
         admin.prepare().map_err(|error| error.to_string())?;
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;

@@ -83,6 +83,17 @@ impl Stage<'_> {
         Ok(boot_now())
     }
 
+    /// Waits for the quiet between two renewals: a firewall forgets a connection that is idle, and a
+    /// request in flight would come through.
+    pub fn until_idle(&mut self) -> Step {
+        let renewals = self.scene.grant.as_ref().map_or(0, |grant| grant.renewals);
+        let bound = boot_now().plus(self.budget().heartbeat * 2);
+        self.wait(bound, None, |scene| {
+            scene.grant.as_ref().is_some_and(|grant| grant.renewals > renewals)
+        })?;
+        self.pass(self.budget().heartbeat / 4)
+    }
+
     /// Waits until the target's next renewal was applied, or its grant ended.
     pub fn until_renewed_or_over(&mut self, from: Moment) -> Step<BootNanos> {
         self.say("waiting for the next renewal");
