@@ -3,7 +3,7 @@
 use super::{Facts, evidence, of};
 use crate::timeline::{EndKind, Owner, Saying, Timeline};
 use crate::words::ms;
-use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::event::{Event, EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::rule::{Class, LP016};
@@ -20,7 +20,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     for (place, owner) in timeline.owners.iter().enumerate() {
         let (lost, doubt) = given_up(timeline, place);
         for saying in lost {
-            let Some((left, ids)) = still_granted(timeline, place, saying.at) else {
+            let Some((left, ids)) = still_granted(timeline, place, saying.at, Some(saying.event)) else {
                 continue;
             };
             let says = format!(
@@ -95,10 +95,38 @@ pub(super) fn unexplained(facts: &Facts<'_, '_>, found: &[Finding], lost: &[u32]
         .collect()
 }
 
+/// Whether the last `acquired` before this word can only be about this grant: the one before it was over.
+fn acquired_before(timeline: &Timeline<'_>, owner: usize, place: usize, word: &Event) -> bool {
+    let owner = &timeline.owners[owner];
+    let before = owner.said.iter().rev().filter(|saying| saying.event.seq < word.seq);
+    let Some(acquired) = before.into_iter().find(|saying| saying.is(OwnerEvent::Acquired)) else {
+        return false;
+    };
+    let earlier = owner.grants.iter().rev().find(|index| **index < place);
+    let over = |index: &usize| {
+        timeline.grants[*index]
+            .lasts_until()
+            .is_some_and(|end| end.latest < acquired.at.earliest)
+    };
+    timeline.grants[place].begin.earliest <= acquired.at.latest && earlier.is_none_or(over)
+}
+
 /// The store surely granted the lease at that moment, with more time left than prudence explains.
-fn still_granted(timeline: &Timeline<'_>, owner: usize, at: Moment) -> Option<(Duration, Vec<EventId>)> {
-    let grant = &timeline.grants[timeline.grant_of(owner, at)?];
-    if !grant.surely_covers(at) || !timeline.store.covers(at.earliest, at.latest) {
+///
+/// What the owner said after its own `acquired` came after the store had granted it, however wide the
+/// look is that first showed the grant: happens-before outranks the moments.
+fn still_granted(
+    timeline: &Timeline<'_>,
+    owner: usize,
+    at: Moment,
+    word: Option<&Event>,
+) -> Option<(Duration, Vec<EventId>)> {
+    let place = timeline.grant_of(owner, at)?;
+    let grant = &timeline.grants[place];
+    let after_its_acquired = word.is_some_and(|word| acquired_before(timeline, owner, place, word));
+    let lasts = grant.lasts_until().is_none_or(|end| at.latest <= end.earliest);
+    let covers = grant.surely_covers(at) || (after_its_acquired && lasts);
+    if !covers || !timeline.store.covers(at.earliest, at.latest) {
         return None;
     }
     // What was in force then: later extensions don't count.
@@ -127,7 +155,7 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
     if ended.by_lab && !(asked && timeline.ask.scenario == ScenarioId::CleanRelease) {
         return None;
     }
-    let (left, ids) = still_granted(timeline, place, ended.at)?;
+    let (left, ids) = still_granted(timeline, place, ended.at, None)?;
     let grant = &timeline.grants[timeline.grant_of(place, ended.at)?];
     if !owner.knows(grant) || grant.end.is_none_or(|end| end.kind != EndKind::Expired) {
         return None;
