@@ -2,6 +2,7 @@
 
 mod build;
 mod matrix;
+mod plan;
 mod redis;
 mod runs;
 mod torture;

@@ -3,6 +3,7 @@
 
 use crate::build;
 use crate::matrix::Matrix;
+use crate::plan::QUICK;
 use crate::redis::Redis;
 use crate::runs::{self, Job, Ran};
 use clap::Args;
@@ -47,19 +48,6 @@ pub struct TruthArgs {
     #[arg(long, default_value = "target/truth")]
     out: PathBuf,
 }
-
-/// The quick plan: TTL 1 s, heartbeat 250 ms, worst pause 400 ms.
-const QUICK: &[&str] = &[
-    "--ttl",
-    "1s",
-    "--heartbeat",
-    "250ms",
-    "--worst-pause",
-    "400ms",
-    "--renew-timeout",
-    "150ms",
-    "--allow-shared-store",
-];
 
 /// The flawed witnesses, and what must be said of each.
 const WITNESSES: &[(&str, Expectation)] = &[

@@ -1,6 +1,7 @@
 //! One run of `leaseproof verify` in its cage.
 
 use super::cage::{Cage, MARK};
+use crate::plan::QUICK;
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::identity;
 use leaseproof_proc::pidfd::PidFd;
@@ -10,20 +11,6 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
-
-/// The quick plan: TTL 1 s, heartbeat 250 ms, worst pause 400 ms.
-const QUICK: &[&str] = &[
-    "--ttl",
-    "1s",
-    "--heartbeat",
-    "250ms",
-    "--worst-pause",
-    "400ms",
-    "--renew-timeout",
-    "150ms",
-    "--allow-shared-store",
-    "--quiet",
-];
 
 /// What is run.
 #[derive(Clone, Debug)]
@@ -192,7 +179,7 @@ impl Drop for Subject {
 }
 
 fn arguments(dir: &Path, manner: &Manner) -> Vec<String> {
-    let mut words: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+    let mut words: Vec<String> = QUICK.iter().chain(&["--quiet"]).map(|&word| word.to_owned()).collect();
     let store = manner
         .store
         .clone()

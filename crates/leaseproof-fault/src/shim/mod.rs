@@ -37,7 +37,7 @@ pub fn availability() -> Result<(), String> {
 /// The shim for one owner: the library's file, and the page with offset and counters.
 #[derive(Debug)]
 pub struct ShimFile {
-    library: PathBuf,
+    object: PathBuf,
     page_file: PathBuf,
     page: Page,
 }
@@ -73,7 +73,7 @@ impl ShimFile {
         new_file(&page_file, 0o600)?.write_all(&page::fresh())?;
         let page = Page::open(&page_file)?;
         Ok(Self {
-            library,
+            object: library,
             page_file,
             page,
         })
@@ -93,7 +93,7 @@ impl ShimFile {
     /// The library's file.
     #[must_use]
     pub fn library(&self) -> &Path {
-        &self.library
+        &self.object
     }
 
     /// The page's file.
@@ -106,7 +106,7 @@ impl ShimFile {
     /// `LD_PRELOAD` without it.
     #[must_use]
     pub fn variables(&self, preload: Option<OsString>) -> Vec<(OsString, OsString)> {
-        let mut libraries = self.library.clone().into_os_string();
+        let mut libraries = self.object.clone().into_os_string();
         if let Some(others) = preload.filter(|others| !others.is_empty()) {
             libraries.push(":");
             libraries.push(others);
@@ -128,7 +128,7 @@ impl ShimFile {
             .collect();
         !alive.is_empty()
             && alive.into_iter().all(|id| {
-                maps::is_mapped(id.pid, &self.library).unwrap_or(false) || !leaseproof_proc::identity::is_alive(id)
+                maps::is_mapped(id.pid, &self.object).unwrap_or(false) || !leaseproof_proc::identity::is_alive(id)
             })
     }
 }
