@@ -19,7 +19,10 @@ impl Redis {
         let port = TcpListener::bind("127.0.0.1:0").ok()?.local_addr().ok()?.port();
         let dir = std::env::temp_dir().join(format!("leaseproof-xtask-redis-{}", std::process::id()));
         std::fs::create_dir_all(&dir).ok()?;
-        let child = Command::new(program)
+        // It ends with us also when we are killed: setpriv is part of every Debian and Ubuntu.
+        let child = Command::new("setpriv")
+            .args(["--pdeathsig", "KILL", "--"])
+            .arg(program)
             .args([
                 "--port",
                 &port.to_string(),
