@@ -233,6 +233,7 @@ impl<'h> Timeline<'h> {
                     token: write.token,
                     thread: None,
                     write: Some((*place, write)),
+                    says_from: write.claims_owner.as_deref().filter(|it| self.names.contains_key(it)),
                     standing: Standing::Ungranted,
                 });
             }
@@ -249,6 +250,7 @@ impl<'h> Timeline<'h> {
                     token: saying.said.token,
                     thread: saying.said.thread.as_deref(),
                     write: None,
+                    says_from: None,
                     standing: Standing::Ungranted,
                 });
             }
@@ -275,7 +277,10 @@ impl<'h> Timeline<'h> {
             .rev()
             .find(|index| self.grants[**index].begin.latest < at.earliest);
         let last = mine[..begun].last();
-        stood.filter(|it| covering(it)).or(last.filter(|it| covering(it))).copied()
+        stood
+            .filter(|it| covering(it))
+            .or(last.filter(|it| covering(it)))
+            .copied()
     }
 
     /// The place of the last grant of anybody that may have begun by `at`.
