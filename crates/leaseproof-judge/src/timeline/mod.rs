@@ -13,7 +13,7 @@ mod owner;
 mod reach;
 mod standing;
 
-pub(crate) use act::{Act, ActKind, Standing};
+pub(crate) use act::{Act, ActKind, Standing, when};
 pub(crate) use coverage::{StoreCoverage, answered_slowly};
 pub(crate) use cycle::Cycle;
 pub(crate) use fault::Fault;
@@ -229,7 +229,7 @@ impl<'h> Timeline<'h> {
                 acts.push(Act {
                     kind: ActKind::Write,
                     event,
-                    at: write.arrived.unwrap_or(event.at),
+                    at: act::when(event, write),
                     token: write.token,
                     thread: None,
                     write: Some((*place, write)),
