@@ -19,6 +19,19 @@ use std::time::Duration;
 /// How long the store may take to answer before the run.
 const STORE_PATIENCE: Duration = Duration::from_secs(3);
 
+/// One store of a run.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Which, as people read it: its kind, and a number where a kind comes again.
+    pub name: String,
+    /// The store.
+    pub url: StoreUrl,
+    /// The store's facts.
+    pub facts: StoreFacts,
+    /// The budget in force: scaled to the store's floor, its slack counted in.
+    pub budget: Budget,
+}
+
 /// A run that may start.
 pub struct Ready {
     /// Its id.
@@ -29,12 +42,8 @@ pub struct Ready {
     pub folder: Folder,
     /// Its record.
     pub log: Arc<Log>,
-    /// The budget in force: scaled to the store's floor, its slack counted in.
-    pub budget: Budget,
-    /// The store's facts.
-    pub facts: StoreFacts,
-    /// The store.
-    pub url: StoreUrl,
+    /// The stores, one at least.
+    pub sites: Vec<Site>,
     /// The warden: up, and it has answered.
     pub warden: Warden,
     /// How late ordinary threads wake.
@@ -83,22 +92,43 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
             it => eprintln!("healed after a killed run: {it}"),
         }
     }
-    let url: StoreUrl = plan.store.url.parse().map_err(|error: StoreError| error.to_string())?;
-    if !url.is_loopback() && !plan.store.allow_remote {
-        return Err(format!(
-            "the store {url} is not on loopback: faults and sampling would reach a remote store; if it is a test store, add --allow-remote"
-        ));
+    let mut urls: Vec<StoreUrl> = Vec::new();
+    for text in &plan.store.urls {
+        let url: StoreUrl = text.parse().map_err(|error: StoreError| error.to_string())?;
+        if !url.is_loopback() && !plan.store.allow_remote {
+            return Err(format!(
+                "the store {url} is not on loopback: faults and sampling would reach a remote store; if it is a test store, add --allow-remote"
+            ));
+        }
+        if urls.contains(&url) {
+            return Err(format!("the store {url} is named twice: name each once"));
+        }
+        urls.push(url);
     }
     find_program(&plan.owner)?;
     let run = run_id(seed);
-    let facts = store_facts(plan, &url, &run, traces)?;
-    let budget = budget_in_force(plan, &facts)?;
+    let mut sites: Vec<Site> = Vec::new();
+    for url in urls {
+        let mut facts = store_facts(plan, &url, &run, traces)?;
+        let budget = budget_in_force(plan, &facts)?;
+        let before = sites.iter().filter(|site| site.url.kind() == url.kind()).count();
+        if before > 0 {
+            facts.kind = format!("{}-{}", facts.kind, before + 1);
+        }
+        sites.push(Site {
+            name: facts.kind.clone(),
+            url,
+            facts,
+            budget,
+        });
+    }
+    let names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
     traces.will_make(&warden_dir(&settings.out));
     traces.will_make(&settings.out.join(&run));
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
     let file = folder.file("events.jsonl").map_err(|error| error.to_string())?;
     // Before the first process: a run that is killed while its warden starts leaves a record, too.
-    let log = Log::start(file, &run, seed, &plan.scenarios, &plan.require);
+    let log = Log::start(file, &run, seed, (&plan.scenarios, &names), &plan.require);
     let warden = Warden::start(&warden_dir(&settings.out)).map_err(|error| {
         folder.discard();
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
@@ -110,7 +140,11 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         .build()
         .map_err(|error| format!("no threads can be had: {error}"))?;
     // Half of what the margin leaves beside the worst pause: an owner that wakes later than that may lose its lease.
-    let spare = budget.margin().saturating_sub(budget.worst_pause) / 2;
+    let spare = sites
+        .iter()
+        .map(|site| site.budget.margin().saturating_sub(site.budget.worst_pause) / 2)
+        .min()
+        .unwrap_or_default();
     let meter = Meter::start(spare.max(Duration::from_millis(30)))
         .map_err(|error| format!("no threads can be had: {error}"))?;
     Ok(Ready {
@@ -118,9 +152,7 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         run,
         seed,
         folder,
-        budget,
-        facts,
-        url,
+        sites,
         warden,
         meter,
         runtime,

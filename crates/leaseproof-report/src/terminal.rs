@@ -13,6 +13,7 @@ mod next;
 mod paper;
 mod premises;
 mod scenario;
+mod stores;
 mod totals;
 
 /// How the terminal is written to.
@@ -61,8 +62,17 @@ pub fn render_with_moments(run: &RunVerdict, histories: &[&History], style: &Ter
     let mut paper = Paper::new(style);
     let cut = words::interrupted(run) || histories.iter().any(|it| !it.complete);
     headline(&mut paper, run, cut);
+    let several = stores::of(run).len() > 1;
+    if several {
+        stores::table(&mut paper, run);
+    }
     paper.gap_if(!run.scenarios.is_empty());
-    for at in words::worst_first(run) {
+    // The table has said of each that it is proven.
+    let told = |at: &usize| {
+        let it = &run.scenarios[*at];
+        !several || it.verdict != Verdict::Proven || findings::any(it)
+    };
+    for at in words::worst_first(run).into_iter().filter(told) {
         scenario::one(&mut paper, run, at, &records[at]);
     }
     totals::notices(&mut paper, run);

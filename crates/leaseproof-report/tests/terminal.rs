@@ -43,6 +43,20 @@ fn proven() {
 }
 
 #[test]
+fn several_stores_are_a_table() {
+    let mut run = sample::sample().run;
+    let mut again = run.scenarios.clone();
+    for it in &mut again {
+        it.store = "a-store-of-a-long-name".to_owned();
+        it.verdict = Verdict::Proven;
+        it.findings.clear();
+    }
+    run.scenarios.append(&mut again);
+    let text = render(&run, &TerminalStyle::default(), &places());
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn an_interrupted_run_says_so_first() {
     let mut run = sample::sample().run;
     run.scenarios.clear();

@@ -54,8 +54,8 @@ pub struct Plan {
 /// The store part of a plan.
 #[derive(Clone, Debug)]
 pub struct StorePlan {
-    /// The URL, with its secrets.
-    pub url: String,
+    /// The URLs, with their secrets: the run is on each of them.
+    pub urls: Vec<String>,
     /// The canary prefix.
     pub prefix: String,
     /// The key that runs are named after.
@@ -273,8 +273,10 @@ impl Place<'_> {
                 preset.also_deletes.iter().map(|&key| key.to_owned()).collect()
             }),
         };
+        let first = given(&table.url).unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned());
+        let also = table.also.iter().flatten().map(|url| url.get_ref().clone());
         Ok(StorePlan {
-            url: given(&table.url).unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned()),
+            urls: [first].into_iter().chain(also).collect(),
             prefix,
             key,
             owner_key,

@@ -124,6 +124,7 @@ impl Stage<'_> {
         let cycle = (self.cycle.max(1), self.wanted);
         (self.settings.watcher)(Progress::Step {
             id: self.spec.id,
+            store: self.ask.store.kind.clone(),
             cycle,
             step: step.to_owned(),
         });

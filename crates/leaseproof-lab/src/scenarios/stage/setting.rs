@@ -4,7 +4,7 @@ use super::{Halt, Stage, Step};
 use crate::bundle::Recorder;
 use crate::observe::{Sampler, SamplerSettings};
 use crate::owner::{Placeholders, Seating};
-use crate::prepare::Ready;
+use crate::prepare::{Ready, Site};
 use crate::scenarios::catalogue::{Need, spec};
 use crate::scenarios::draw::Draw;
 use crate::scenarios::scene::Scene;
@@ -36,13 +36,13 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// Why not, in words for people.
-    pub fn offered(id: ScenarioId, ready: &Ready) -> Result<(), String> {
+    pub fn offered(id: ScenarioId, site: &Site) -> Result<(), String> {
         for need in spec(id).needs {
             match need {
-                Need::Tcp if ready.url.host_port().is_none() => {
+                Need::Tcp if site.url.host_port().is_none() => {
                     return Err(format!(
                         "{} is a file: there is no network between owner and store",
-                        ready.facts.kind
+                        site.facts.kind
                     ));
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
@@ -54,9 +54,16 @@ impl<'a> Stage<'a> {
 
     /// The record of a scenario whose stage could not be set: it is no pass.
     #[must_use]
-    pub fn never_set(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, why: String) -> History {
+    pub fn never_set(
+        id: ScenarioId,
+        twin: bool,
+        settings: &RunSettings,
+        ready: &Ready,
+        site: &Site,
+        why: String,
+    ) -> History {
         let recorder = Recorder::start(&ready.log);
-        let ask = ask(id, twin, settings, ready);
+        let ask = ask(id, twin, settings, ready, site);
         recorder.ask(&ask);
         let why = format!("its stage could not be set: {why}");
         recorder.record(Source::Lab, None, Moment::exact(boot_now()), What::Abandoned { why });
@@ -67,19 +74,29 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// What failed.
-    pub fn set(id: ScenarioId, twin: bool, settings: &'a RunSettings, ready: &'a Ready) -> Result<Self, String> {
+    pub fn set(
+        id: ScenarioId,
+        twin: bool,
+        settings: &'a RunSettings,
+        ready: &'a Ready,
+        site: &'a Site,
+    ) -> Result<Self, String> {
         let spec = spec(id);
         let began = boot_now();
-        let name = if twin { format!("{id}-twin") } else { id.to_string() };
+        let name = match ready.sites.len() {
+            1 => arm_name(id, twin),
+            // Each store has its own rooms, and on a file its own file.
+            _ => format!("{}-{}", site.name, arm_name(id, twin)),
+        };
         let dir = ready
             .folder
             .room(&format!("stage/{name}"))
             .map_err(|error| error.to_string())?;
-        let url = own_store(&ready.url, &ready.run, &name);
+        let url = own_store(&site.url, &ready.run, &name);
         let plan = &settings.plan;
         let plain_key = plain_key(id, twin, settings, ready);
         let recorder = Recorder::start(&ready.log);
-        let ask = ask(id, twin, settings, ready);
+        let ask = ask(id, twin, settings, ready, site);
         let key = ask.key.clone();
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
@@ -88,7 +105,7 @@ impl<'a> Stage<'a> {
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
         let observer = leaseproof_store::open_observer(
             &url,
-            if ready.facts.writer_can_block {
+            if site.facts.writer_can_block {
                 READING_BESIDE_WRITERS
             } else {
                 READING
@@ -98,7 +115,7 @@ impl<'a> Stage<'a> {
         let rate = SamplerSettings {
             calm: Duration::from_millis(25),
             quick: Duration::from_millis(3),
-            gap: (ready.budget.heartbeat / 2).max(Duration::from_millis(150)),
+            gap: (site.budget.heartbeat / 2).max(Duration::from_millis(150)),
         };
         let sampler =
             Sampler::start(observer, key.clone(), recorder.clone(), rate).map_err(|error| error.to_string())?;
@@ -266,13 +283,13 @@ fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) 
     format!("{}/{}/{}", settings.plan.store.key, ready.run, arm_name(id, twin))
 }
 
-fn ask(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) -> Ask {
+fn ask(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, site: &Site) -> Ask {
     let (plan, spec) = (&settings.plan, spec(id));
     let plain_key = plain_key(id, twin, settings, ready);
     Ask {
         scenario: id,
-        store: ready.facts.clone(),
-        budget: ready.budget,
+        store: site.facts.clone(),
+        budget: site.budget,
         key: plan.store.owner_key.replace("{key}", &plain_key),
         cycles: plan.cycles,
         premises: spec.premises.to_vec(),
