@@ -1,7 +1,7 @@
 //! Runs experiments: owners, scenarios, evidence bundle.
 //!
 //! The folders are the phases of a run: [`plan`] what to run, [`prepare`] whether it may start,
-//! [`owner`] who is judged, [`observe`] who looks, [`scenarios`] what is done to it, [`bundle`] what is kept,
+//! [`server`] a store of our own, [`owner`] who is judged, [`observe`] who looks, [`scenarios`] what is done to it, [`bundle`] what is kept,
 //! [`run`] all of it side by side, [`verdict`] what it came to; [`again`] judges a kept bundle.
 
 pub mod again;
@@ -13,5 +13,6 @@ pub mod prepare;
 pub mod progress;
 pub mod run;
 pub mod scenarios;
+pub mod server;
 pub mod settings;
 pub mod verdict;

@@ -4,6 +4,7 @@
 use crate::bundle::{Folder, Log};
 use crate::observe::Meter;
 use crate::plan::{OwnerPlan, Plan, margin_refusal};
+use crate::server::{self, Recipe, Server};
 use crate::settings::RunSettings;
 use leaseproof_fault::journal;
 use leaseproof_fault::warden::{Healed, Warden};
@@ -30,6 +31,8 @@ pub struct Site {
     pub facts: StoreFacts,
     /// The budget in force: scaled to the store's floor, its slack counted in.
     pub budget: Budget,
+    /// How its server is started, where leaseproof itself did that: only such a store meets faults of a store.
+    pub recipe: Option<&'static Recipe>,
 }
 
 /// A run that may start.
@@ -44,6 +47,8 @@ pub struct Ready {
     pub log: Arc<Log>,
     /// The stores, one at least.
     pub sites: Vec<Site>,
+    /// Those that leaseproof itself started, for the scenarios that do nothing to them.
+    servers: Vec<Server>,
     /// The warden: up, and it has answered.
     pub warden: Warden,
     /// How late ordinary threads wake.
@@ -55,6 +60,7 @@ pub struct Ready {
 impl Ready {
     /// Ends what belongs to the whole run.
     pub fn close(self, keep: bool) {
+        drop(self.servers);
         // The shim's files and the journals of witnesses are of no use to anybody later.
         if !keep {
             let _ = std::fs::remove_dir_all(self.folder.path().join("stage"));
@@ -109,20 +115,18 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
     let run = run_id(seed);
     let mut sites: Vec<Site> = Vec::new();
     for url in urls {
-        let mut facts = store_facts(plan, &url, &run, traces)?;
-        let budget = budget_in_force(plan, &facts)?;
-        let before = sites.iter().filter(|site| site.url.kind() == url.kind()).count();
-        if before > 0 {
-            facts.kind = format!("{}-{}", facts.kind, before + 1);
-        }
-        sites.push(Site {
-            name: facts.kind.clone(),
-            url,
-            facts,
-            budget,
-        });
+        let facts = store_facts(plan, &url, &run, traces)?;
+        sites.push(site(plan, url, facts, None, &sites)?);
     }
-    let names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
+    let recipes = recipes(plan)?;
+    let mut names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
+    for recipe in &recipes {
+        let before = names
+            .iter()
+            .filter(|name| name.split('-').next() == Some(recipe.kind))
+            .count();
+        names.push(numbered(recipe.kind, before));
+    }
     traces.will_make(&warden_dir(&settings.out));
     traces.will_make(&settings.out.join(&run));
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
@@ -133,6 +137,13 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         folder.discard();
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
     })?;
+    let mut servers = Vec::new();
+    for recipe in recipes {
+        let started = start(plan, recipe, &warden, (&folder, &run), traces, &sites);
+        let (server, site) = started.inspect_err(|_| folder.discard())?;
+        servers.push(server);
+        sites.push(site);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(512 << 10)
@@ -153,6 +164,7 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         seed,
         folder,
         sites,
+        servers,
         warden,
         meter,
         runtime,
@@ -166,6 +178,66 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
 pub fn heal(out: &Path) -> Result<Vec<Healed>, String> {
     let dir = warden_dir(out);
     journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))
+}
+
+/// The stores that are to be started here.
+fn recipes(plan: &Plan) -> Result<Vec<&'static Recipe>, String> {
+    let mut recipes: Vec<&'static Recipe> = Vec::new();
+    for kind in &plan.store.start {
+        let recipe = Recipe::of(kind).ok_or_else(|| {
+            let known: Vec<&str> = server::ALL.iter().map(|recipe| recipe.kind).collect();
+            format!(
+                "`{kind}` is no store that leaseproof can start: there are {}",
+                known.join(", ")
+            )
+        })?;
+        recipe.find()?;
+        recipes.push(recipe);
+    }
+    Ok(recipes)
+}
+
+fn start(
+    plan: &Plan,
+    recipe: &'static Recipe,
+    warden: &Warden,
+    (folder, run): (&Folder, &str),
+    traces: &mut Traces,
+    before: &[Site],
+) -> Result<(Server, Site), String> {
+    let room = format!("stage/store-{}", before.len());
+    let dir = folder.room(&room).map_err(|error| error.to_string())?;
+    let server = Server::start(recipe, warden, &dir, false)?;
+    let facts = store_facts(plan, &server.url(), run, traces)?;
+    let site = site(plan, server.url(), facts, Some(recipe), before)?;
+    Ok((server, site))
+}
+
+fn site(
+    plan: &Plan,
+    url: StoreUrl,
+    mut facts: StoreFacts,
+    recipe: Option<&'static Recipe>,
+    before: &[Site],
+) -> Result<Site, String> {
+    let budget = budget_in_force(plan, &facts)?;
+    let before = before.iter().filter(|site| site.url.kind() == url.kind()).count();
+    facts.kind = numbered(&facts.kind, before);
+    Ok(Site {
+        name: facts.kind.clone(),
+        url,
+        facts,
+        budget,
+        recipe,
+    })
+}
+
+/// The kind, and a number where it comes again.
+fn numbered(kind: &str, before: usize) -> String {
+    match before {
+        0 => kind.to_owned(),
+        n => format!("{kind}-{}", n + 1),
+    }
 }
 
 fn warden_dir(out: &Path) -> PathBuf {

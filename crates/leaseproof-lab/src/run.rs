@@ -164,7 +164,7 @@ fn tell(settings: &RunSettings, ready: &Ready, outcome: &Outcome) {
 
 fn collect(settings: &RunSettings, wanted: &[Wanted<'_>], ended: Vec<(Wanted<'_>, Outcome)>) -> Ran {
     let interrupted = settings.stop.load(Ordering::Relaxed);
-    let several = settings.plan.store.urls.len() > 1;
+    let several = settings.plan.store.urls.len() + settings.plan.store.start.len() > 1;
     let is = |a: &Wanted<'_>, b: &Wanted<'_>| a.0.name == b.0.name && a.1 == b.1;
     let missing: Vec<_> = wanted
         .iter()

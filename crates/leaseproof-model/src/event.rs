@@ -254,6 +254,15 @@ pub enum FaultKind {
     StealKey,
     /// Store traffic of the owner held back, so that a renewal or release comes late.
     DelayRequests,
+    /// Every process of the store's server stopped.
+    PauseStore,
+    /// The store's server killed, and started again on the same data: confirmed when it is dead, undone
+    /// when it answers again.
+    RestartStore,
+    /// The same, and its data is gone.
+    EmptyStore,
+    /// The wall clock of the store's server stepped.
+    StepStoreClock,
 }
 
 /// A phase of a fault.

@@ -14,6 +14,10 @@ pub struct VerifyArgs {
     /// run is on all of them, side by side.
     #[arg(long, value_name = "URL", help_heading = "Plan")]
     pub store: Vec<String>,
+    /// Start a server of this kind for the run (redis), and run on it; only such a store meets faults of a
+    /// store. Can be given again.
+    #[arg(long, value_name = "KIND", help_heading = "Plan")]
+    pub start_store: Vec<String>,
     /// The key that runs are named after, below the prefix.
     #[arg(long, help_heading = "Plan")]
     pub key: Option<String>,

@@ -47,7 +47,7 @@ pub fn run(args: &VerifyArgs) -> ExitCode {
         Ok(exe) => exe,
         Err(error) => return wrong(&format!("the running program can't be found: {error}")),
     };
-    let live = Live::start(args.quiet, plan.store.urls.len() > 1);
+    let live = Live::start(args.quiet, plan.store.urls.len() + plan.store.start.len() > 1);
     let stop = signals::watch();
     let witness_flaw = match args
         .witness_flaw
@@ -121,6 +121,9 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
     if let Some((first, more)) = args.store.split_first() {
         store.url = Some(plan::from_command_line(first.clone()));
         store.also = Some(texts_of(more));
+    }
+    if !args.start_store.is_empty() {
+        store.start = Some(texts_of(&args.start_store));
     }
     for (given, slot) in [
         (&args.also_deletes, &mut store.also_deletes),

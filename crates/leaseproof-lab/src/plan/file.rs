@@ -48,6 +48,8 @@ pub struct StoreTable {
     pub url: Option<Text>,
     /// More stores, to run on side by side.
     pub also: Option<Vec<Text>>,
+    /// Kinds of store whose server is to be started for the run.
+    pub start: Option<Vec<Text>>,
     /// Faults and clean-up stay below it.
     pub prefix: Option<Text>,
     /// The key that runs are named after.

@@ -13,6 +13,7 @@ mod release;
 mod scene;
 mod stage;
 mod stale_token;
+mod store;
 mod waiting;
 
 use crate::prepare::{Ready, Site};
@@ -108,6 +109,10 @@ fn script(id: Id, stage: &mut Stage<'_>) -> Step {
         Id::RenewAfterLoss => release::renew_after_loss(stage),
         Id::ClockForward => clocks::forward(stage),
         Id::ClockBack => clocks::back(stage),
+        Id::StorePaused => store::paused(stage),
+        Id::StoreRestarted => store::restarted(stage, true),
+        Id::StoreEmptied => store::restarted(stage, false),
+        Id::StoreClock => store::clock(stage),
         Id::StaleToken => stale_token::run(stage),
     }
 }

@@ -8,6 +8,7 @@ use crate::prepare::{Ready, Site};
 use crate::scenarios::catalogue::{Need, spec};
 use crate::scenarios::draw::Draw;
 use crate::scenarios::scene::Scene;
+use crate::server::Server;
 use crate::settings::RunSettings;
 use leaseproof_fault::FaultSink;
 use leaseproof_fault::relay::{Relay, WireSink};
@@ -46,6 +47,24 @@ impl<'a> Stage<'a> {
                     ));
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
+                Need::OwnServer if site.recipe.is_none() => {
+                    return Err(match site.url.path() {
+                        Some(_) => format!("{} is a file: it has no server", site.facts.kind),
+                        None => format!(
+                            "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
+                            site.url.kind()
+                        ),
+                    });
+                }
+                Need::SteppableServer => {
+                    leaseproof_fault::shim::availability()?;
+                    if site.recipe.is_none_or(|recipe| !recipe.steppable) {
+                        return Err(format!(
+                            "no clock of {} can be stepped alone: it ends leases by a steady clock, or reads it without libc",
+                            site.facts.kind
+                        ));
+                    }
+                }
                 _ => {}
             }
         }
@@ -92,7 +111,18 @@ impl<'a> Stage<'a> {
             .folder
             .room(&format!("stage/{name}"))
             .map_err(|error| error.to_string())?;
-        let url = own_store(&site.url, &ready.run, &name);
+        let needs = |need| spec.needs.contains(&need);
+        let server = match site.recipe.filter(|_| needs(Need::OwnServer)) {
+            Some(recipe) => {
+                let steppable = needs(Need::SteppableServer);
+                Some(Server::start(recipe, &ready.warden, &dir.join("store"), steppable)?)
+            }
+            None => None,
+        };
+        let url = match &server {
+            Some(server) => server.url(),
+            None => own_store(&site.url, &ready.run, &name),
+        };
         let plan = &settings.plan;
         let plain_key = plain_key(id, twin, settings, ready);
         let recorder = Recorder::start(&ready.log);
@@ -153,6 +183,7 @@ impl<'a> Stage<'a> {
             dir,
             witness: Arc::new(witness),
             sampler: Some(sampler),
+            server,
             admin,
             lease,
             lab_grant: None,
