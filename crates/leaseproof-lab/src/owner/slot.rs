@@ -1,6 +1,7 @@
 //! A seat: one owner at a time, started anew by a supervisor's rules.
 
 use super::lines::LinePatterns;
+use super::name::RunMark;
 use super::output::Output;
 use super::secrets::Secrets;
 use crate::bundle::Recorder;
@@ -72,6 +73,7 @@ struct Seated {
 /// A seat of the stage.
 pub struct OwnerSeat {
     slot: &'static str,
+    mark: RunMark,
     name: OwnerName,
     count: u32,
     stillborn: u32,
@@ -83,11 +85,11 @@ pub struct OwnerSeat {
 impl OwnerSeat {
     /// A seat that nobody sits on yet.
     #[must_use]
-    pub fn empty(slot: &'static str) -> Self {
-        let name = OwnerName::from(format!("{slot}0"));
+    pub fn empty(slot: &'static str, mark: RunMark) -> Self {
         Self {
             slot,
-            name,
+            name: mark.name(slot, 0),
+            mark,
             count: 0,
             stillborn: 0,
             last_end: String::new(),
@@ -105,7 +107,7 @@ impl OwnerSeat {
     /// The name of the next one.
     #[must_use]
     pub fn next_name(&self) -> OwnerName {
-        OwnerName::from(format!("{}{}", self.slot, self.count + 1))
+        self.mark.name(self.slot, self.count + 1)
     }
 
     /// Its process, for faults.
