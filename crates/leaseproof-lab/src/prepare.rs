@@ -2,6 +2,7 @@
 //! nothing behind.
 
 use crate::bundle::{Folder, Log};
+use crate::left;
 use crate::observe::Meter;
 use crate::plan::{OwnerPlan, Plan, margin_refusal};
 use crate::settings::RunSettings;
@@ -83,6 +84,9 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
             it => eprintln!("healed after a killed run: {it}"),
         }
     }
+    if let Some(says) = left::told(&left::below(&settings.out)?, &settings.out) {
+        eprintln!("after a killed run: {says}");
+    }
     let url: StoreUrl = plan.store.url.parse().map_err(|error: StoreError| error.to_string())?;
     if !url.is_loopback() && !plan.store.allow_remote {
         return Err(format!(
@@ -136,7 +140,7 @@ pub fn heal(out: &Path) -> Result<Vec<Healed>, String> {
     journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))
 }
 
-fn warden_dir(out: &Path) -> PathBuf {
+pub(crate) fn warden_dir(out: &Path) -> PathBuf {
     out.join(".warden")
 }
 

@@ -120,6 +120,14 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
     let left = settle(&subject);
     outcome.clean_after = struck.elapsed();
     outcome.left.extend(left);
+    if let Some(url) = subject.server() {
+        healed(
+            subject.command(&["undo", "--out", "out", "--store", url]),
+            &[0],
+            &mut outcome,
+        );
+        outcome.left.extend(remains::in_server(&subject));
+    }
     if outcome.judged.is_empty() {
         let bundles = subject.bundles();
         judge(&subject, &bundles, &mut outcome);

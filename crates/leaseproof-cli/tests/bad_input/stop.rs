@@ -1,11 +1,12 @@
 //! Ctrl-C at any moment: all is undone, the partial bundle is kept and says so, exit 3.
 
-use crate::rig::{QUICK, Ran, Room, quick};
+use crate::redis_server::{RedisServer, skip};
+use crate::rig::{PROGRAM, QUICK, Ran, Room, quick};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::os::unix::process::CommandExt as _;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SCENARIOS: [&str; 8] = [
     "--scenario",
@@ -134,4 +135,93 @@ fn impatient_bad() {
     room.nothing_running();
     let undone = room.run(&["undo"]);
     undone.proven();
+}
+
+/// Starts a run, and kills it when the store shows that it holds a lease.
+fn killed_while_it_holds(room: &Room, more: &[&str], holds: impl Fn() -> bool) {
+    let mut child = room.spawn(&quick(more));
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it held");
+        assert!(Instant::now() < patience, "it never held");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().expect("our child can be killed");
+    child.wait().expect("a child");
+    room.nothing_running();
+}
+
+/// The warden outlives the run, and what was made in the embedded store goes with it.
+#[test]
+fn killed_sqlite_ok() {
+    let room = Room::new();
+    let said = || {
+        room.files()
+            .iter()
+            .any(|path| path.extension().is_some_and(|end| end == "db"))
+    };
+    killed_while_it_holds(&room, &[], said);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while room
+        .files()
+        .iter()
+        .any(|path| path.to_string_lossy().contains("warden-"))
+    {
+        assert!(Instant::now() < patience, "the warden stays");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let undone = room.run(&["undo"]);
+    assert_eq!(
+        (undone.code, undone.stdout.as_str()),
+        (Some(0), "nothing to undo\n"),
+        "{undone:#?}"
+    );
+    let left: Vec<_> = room
+        .files()
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains(".db"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// No journal has the password, so that keys in a server wait for who gives it; only the run's own go.
+#[test]
+fn killed_redis_ok() {
+    let server = match RedisServer::start_with(&["--requirepass", "geheim"]) {
+        Ok(server) => server,
+        Err(why) => return skip("killed_redis_ok", &why),
+    };
+    let room = Room::new();
+    let url = format!("redis://:geheim@127.0.0.1:{}", server.port());
+    let ask = |words: &[&str]| server.cli(&[&["-a", "geheim"], words].concat());
+    ask(&["SET", "canary/neighbour", "is not ours"]);
+    killed_while_it_holds(&room, &["--store", &url], || ask(&["DBSIZE"]) != "1");
+    let patience = Instant::now() + Duration::from_secs(60);
+    let undone = loop {
+        let undone = room.run(&["undo"]);
+        if undone.stdout.contains("may be left") || Instant::now() > patience {
+            break undone;
+        }
+    };
+    let key = format!("may be left in redis://:***@127.0.0.1:{}: canary/demo/", server.port());
+    let how = format!(
+        "--store redis://:***@127.0.0.1:{}` removes exactly these",
+        server.port()
+    );
+    for needle in [key.as_str(), &how, "password in place of ***"] {
+        assert!(undone.stdout.contains(needle), "{needle}: {undone:#?}");
+    }
+    // So says the next start.
+    let next = room.quick(&["--store", &url, "--", PROGRAM, "owner", "--flaw", "no-such-flaw"]);
+    assert!(next.stderr.contains(&how), "{next:#?}");
+    // Another store is not touched.
+    let other = room.run(&["undo", "--store", &format!("{url}/1")]);
+    other.refused(&["no killed run left keys in", &how]);
+    let undone = room.run(&["undo", "--store", &url]);
+    assert_eq!(undone.code, Some(0), "{undone:#?}");
+    assert!(undone.stdout.contains("are removed"), "{undone:#?}");
+    assert_eq!(ask(&["KEYS", "*"]), "canary/neighbour");
+    let again = room.run(&["undo", "--store", &url]);
+    assert_eq!(again.stdout, "nothing to undo\n", "{again:#?}");
+    room.nothing_running();
 }
