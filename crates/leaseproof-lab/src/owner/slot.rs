@@ -31,6 +31,9 @@ const STILLBORN: Duration = Duration::from_millis(300);
 /// So many stillborn in a row, and it is said.
 const STILLBORN_IN_A_ROW: u32 = 3;
 
+/// How long the last words of an owner may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
 /// What a seat needs to start an owner.
 pub struct Seating<'a> {
     /// The name of this owner process.
@@ -272,9 +275,14 @@ impl OwnerSeat {
 
     /// The end of what it wrote, stderr first.
     fn last_words(&self) -> String {
-        let Some(path) = self.seated.as_ref().and_then(|seated| seated.output.as_deref()) else {
+        let Some((seated, path)) = self.seated.as_ref().and_then(|it| Some((it, it.output.as_deref()?))) else {
             return String::new();
         };
+        // It has ended, but what it said may be on its way still. A child that holds the pipe open is not waited for.
+        let patience = boot_now().plus(LAST_WORDS);
+        while boot_now() < patience && !seated.readers.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         ["err", "out"]
             .iter()
             .filter_map(|end| std::fs::read(path.with_extension(end)).ok())
