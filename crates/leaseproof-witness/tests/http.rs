@@ -281,6 +281,7 @@ fn pipelined_writes_have_their_own_moments() {
     a.socket.write_all(format!("{whole}{part}").as_bytes()).expect("sends");
     assert_eq!((a.status().0, a.status().0), (200, 200));
     let answered = boot_now();
+    // The lateness is the thing under test.
     std::thread::sleep(Duration::from_millis(100));
     let before_rest = boot_now();
     a.socket.write_all(&one.as_bytes()[20..]).expect("sends");

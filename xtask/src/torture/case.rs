@@ -85,6 +85,7 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
         Blow::Impatient(_) => {
             for _ in 0..3 {
                 subject.signal_group(Signal::INT);
+                // Signals of one kind that come at once are one.
                 std::thread::sleep(LOOK / 2);
             }
             if subject.wait(ENDING).is_none() {

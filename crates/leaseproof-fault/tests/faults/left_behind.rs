@@ -148,6 +148,7 @@ fn killed_at_any_moment() {
         for method in ["sigstop", method] {
             let dir = tempfile::tempdir().expect("a folder");
             let mut victim = Victim::start(dir.path(), method, 600_000, None);
+            // The instant is the thing under test.
             thread::sleep(Duration::from_millis(4) * round);
             signal(victim.child.id(), Signal::KILL);
             victim.child.wait().expect("waits");
