@@ -2,6 +2,7 @@
 //! nothing behind.
 
 use crate::bundle::{Folder, Log};
+use crate::left;
 use crate::observe::Meter;
 use crate::plan::{OwnerPlan, Plan, margin_refusal};
 use crate::server::{self, Recipe, Server};
@@ -97,6 +98,9 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
             Healed::Failed(_) => eprintln!("after a killed run: {it}; `leaseproof undo` tries again"),
             it => eprintln!("healed after a killed run: {it}"),
         }
+    }
+    if let Some(says) = left::told(&left::below(&settings.out)?, &settings.out) {
+        eprintln!("after a killed run: {says}");
     }
     let mut urls: Vec<StoreUrl> = Vec::new();
     for text in &plan.store.urls {
@@ -240,7 +244,7 @@ fn numbered(kind: &str, before: usize) -> String {
     }
 }
 
-fn warden_dir(out: &Path) -> PathBuf {
+pub(crate) fn warden_dir(out: &Path) -> PathBuf {
     out.join(".warden")
 }
 

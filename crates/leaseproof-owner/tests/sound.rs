@@ -93,6 +93,7 @@ fn a_short_pause_costs_nothing() {
         let mut a = rig.start("a1", None, &[]);
         a.await_said("renewed", 1);
         a.freeze();
+        // The length of the pause is the thing under test.
         std::thread::sleep(rig.heartbeat * 3);
         a.thaw();
         let renewed = a.said("renewed").len();

@@ -60,6 +60,10 @@ pub fn render(run: &RunVerdict, style: &TerminalStyle, places: &Places) -> Strin
 pub fn render_with_moments(run: &RunVerdict, histories: &[&History], style: &TerminalStyle, places: &Places) -> String {
     let records = records(run, histories);
     let mut paper = Paper::new(style);
+    let rest = match places.report {
+        Some(_) => "see the report",
+        None => "`--json` names them",
+    };
     let cut = words::interrupted(run) || histories.iter().any(|it| !it.complete);
     headline(&mut paper, run, cut);
     let several = stores::of(run).len() > 1;
@@ -73,11 +77,11 @@ pub fn render_with_moments(run: &RunVerdict, histories: &[&History], style: &Ter
         !several || it.verdict != Verdict::Proven || findings::any(it)
     };
     for at in words::worst_first(run).into_iter().filter(told) {
-        scenario::one(&mut paper, run, at, &records[at]);
+        scenario::one(&mut paper, run, at, &records[at], rest);
     }
     totals::notices(&mut paper, run);
     not_offered(&mut paper, run);
-    totals::measures(&mut paper, run);
+    totals::measures(&mut paper, run, places);
     what_next(&mut paper, run, places, cut);
     paper.finish()
 }

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// How far apart the first and last bytes of a request may arrive before it counts as two moments.
 const ONE_MOMENT: Duration = Duration::from_millis(20);
 
+/// A client that sends byte by byte gets no more of them than this: the last one then takes in the rest.
+const MOST_CHUNKS: usize = 1024;
+
 /// A request, and when it arrived.
 #[derive(Clone, Debug)]
 pub struct Arrived {
@@ -117,11 +120,7 @@ impl Connection {
                 Ok(got) => {
                     self.stamped = got.stamped;
                     self.buffer.extend_from_slice(&bytes[..got.bytes]);
-                    self.chunks.push(Chunk {
-                        end: self.buffer.len(),
-                        last: got.last,
-                        others: got.others,
-                    });
+                    self.note(got);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -133,6 +132,23 @@ impl Connection {
                     return;
                 }
             }
+        }
+    }
+
+    fn note(&mut self, got: arrival::Received) {
+        let end = self.buffer.len();
+        let last = got.last;
+        let many = self.chunks.len() >= MOST_CHUNKS;
+        match self.chunks.last_mut().filter(|_| many) {
+            Some(chunk) => {
+                let others = Moment::between(chunk.others.earliest.min(last.earliest), last.latest);
+                *chunk = Chunk { end, last, others };
+            }
+            None => self.chunks.push(Chunk {
+                end,
+                last,
+                others: got.others,
+            }),
         }
     }
 

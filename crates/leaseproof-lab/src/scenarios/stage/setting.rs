@@ -13,6 +13,7 @@ use crate::settings::RunSettings;
 use leaseproof_fault::FaultSink;
 use leaseproof_fault::relay::{Relay, WireSink};
 use leaseproof_fault::shim::ShimFile;
+use leaseproof_fault::warden::Traces;
 use leaseproof_model::event::{Source, What};
 use leaseproof_model::history::History;
 use leaseproof_model::moment::Moment;
@@ -130,6 +131,19 @@ impl<'a> Stage<'a> {
         let key = ask.key.clone();
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
+        if !settings.keep {
+            // Before anything is there: a run that is killed must not leave more than its journal knows.
+            let traces = Traces {
+                store: url.to_string(),
+                file: url
+                    .path()
+                    .map(std::path::absolute)
+                    .transpose()
+                    .map_err(|error| error.to_string())?,
+                keys: keys_of(&key, &plain_key, settings),
+            };
+            ready.warden.made(traces).map_err(|error| error.to_string())?;
+        }
         let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
         admin.prepare().map_err(|error| error.to_string())?;
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
@@ -284,16 +298,7 @@ impl<'a> Stage<'a> {
 
     /// Removes what this scenario made in the store, and nothing else.
     pub(super) fn sweep(&mut self) {
-        let mut keys = vec![self.key.clone()];
-        keys.extend(
-            self.settings
-                .plan
-                .store
-                .also_deletes
-                .iter()
-                .map(|key| key.replace("{key}", &self.plain_key)),
-        );
-        let _ = self.admin.clean(&keys);
+        let cleaned = self.admin.clean(&keys_of(&self.key, &self.plain_key, self.settings));
         if let Some(path) = self.url.path() {
             for end in ["", "-wal", "-shm", "-journal"] {
                 let mut file = path.as_os_str().to_owned();
@@ -301,7 +306,19 @@ impl<'a> Stage<'a> {
                 let _ = std::fs::remove_file(file);
             }
         }
+        if cleaned.is_ok() || self.url.path().is_some() {
+            // What is not told stays in its journal, and is said at the next start.
+            let _ = self.ready.warden.swept(&self.key);
+        }
     }
+}
+
+/// The keys that a scenario makes, its lease's first.
+fn keys_of(key: &str, plain_key: &str, settings: &RunSettings) -> Vec<String> {
+    let also = settings.plan.store.also_deletes.iter();
+    std::iter::once(key.to_owned())
+        .chain(also.map(|template| template.replace("{key}", plain_key)))
+        .collect()
 }
 
 /// The name of a scenario's arm.
