@@ -13,11 +13,14 @@ pub struct Live {
     inner: Arc<Inner>,
 }
 
+/// The live line of each scenario on each store.
+type Lines = BTreeMap<(String, ScenarioId), ProgressBar>;
+
 struct Inner {
     quiet: bool,
     several_stores: bool,
     started: Instant,
-    bars: Option<(MultiProgress, Mutex<BTreeMap<(String, ScenarioId), ProgressBar>>)>,
+    bars: Option<(MultiProgress, Mutex<Lines>)>,
 }
 
 impl Live {
@@ -72,7 +75,7 @@ impl Inner {
         }
     }
 
-    fn draw(&self, bars: &MultiProgress, lines: &Mutex<BTreeMap<(String, ScenarioId), ProgressBar>>, step: Progress) {
+    fn draw(&self, bars: &MultiProgress, lines: &Mutex<Lines>, step: Progress) {
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         match step {
             Progress::Started { id, store } => {
