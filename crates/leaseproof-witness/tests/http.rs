@@ -100,6 +100,25 @@ fn the_mark_survives_sigkill() {
     assert!(rig.seen.lock().expect("no panic before").iter().any(restarted));
 }
 
+/// Bodies are read and dropped, whatever their form, and the connection goes on behind them.
+#[test]
+fn long_bodies_are_taken() {
+    let rig = rig(WitnessMode::Record, None, Place::Thread);
+    let mut a = rig.connect("a1");
+    let (length, body) = (3 << 20, "x".repeat(3 << 20));
+    for request in [
+        format!("content-length: {length}\r\n\r\n{body}"),
+        format!("transfer-encoding: chunked\r\n\r\n{length:x}\r\n{body}\r\n0\r\n\r\n"),
+    ] {
+        let request = format!("POST {} HTTP/1.1\r\nfencing-token: 7\r\n{request}", a.path);
+        a.socket.write_all(request.as_bytes()).expect("sends");
+        assert_eq!(a.status().0, 200);
+        assert_eq!(a.write(8), 200);
+    }
+    let tokens: Vec<_> = rig.writes().iter().filter_map(|(_, it)| it.token).collect();
+    assert_eq!(tokens, [Token(7), Token(8), Token(7), Token(8)]);
+}
+
 #[test]
 fn a_thread_cannot_be_killed() {
     let rig = rig(WitnessMode::Enforce, None, Place::Thread);
