@@ -1,7 +1,7 @@
 //! The run's end of the warden.
 
 use super::protocol::{Reply, Request, Undo, Ward};
-use super::{Healed, Traces, WORD};
+use super::{Healed, Traces, WORD, signals};
 use crate::torture_points::{self, reach};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::ProcessId;
@@ -81,7 +81,9 @@ impl Warden {
         let run = identity::me().map_err(WardenError::Start)?;
         let mark = identity::new_mark().map_err(WardenError::Start)?;
         // Our own binary, also when its file was replaced since.
-        let child = Command::new("/proc/self/exe")
+        let mut command = Command::new("/proc/self/exe");
+        signals::apart(&mut command);
+        let child = command
             .arg(WORD)
             .arg(&dir)
             .env_remove(torture_points::VARIABLE)
