@@ -63,7 +63,7 @@ pub(super) fn given_up<'t, 'h>(timeline: &'t Timeline<'h>, place: usize) -> (Vec
 /// A renewal was due and its time is over, by the owner's running time, and the store has applied none:
 /// an owner that doesn't tell of each attempt had an unknown one.
 fn unanswered(timeline: &Timeline<'_>, place: usize, at: Moment) -> bool {
-    let Some(grant) = timeline.grant_of(place, at).map(|grant| &timeline.grants[grant]) else {
+    let Some(grant) = timeline.grant_at(place, at).map(|grant| &timeline.grants[grant]) else {
         return false;
     };
     let budget = &timeline.ask.budget;
@@ -121,7 +121,7 @@ fn still_granted(
     at: Moment,
     word: Option<&Event>,
 ) -> Option<(Duration, Vec<EventId>)> {
-    let place = timeline.grant_of(owner, at)?;
+    let place = timeline.grant_at(owner, at)?;
     let grant = &timeline.grants[place];
     let after_its_acquired = word.is_some_and(|word| acquired_before(timeline, owner, place, word));
     let lasts = grant.lasts_until().is_none_or(|end| at.latest <= end.earliest);
@@ -156,7 +156,7 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
         return None;
     }
     let (left, ids) = still_granted(timeline, place, ended.at, None)?;
-    let grant = &timeline.grants[timeline.grant_of(place, ended.at)?];
+    let grant = &timeline.grants[timeline.grant_at(place, ended.at)?];
     if !owner.knows(grant) || grant.end.is_none_or(|end| end.kind != EndKind::Expired) {
         return None;
     }

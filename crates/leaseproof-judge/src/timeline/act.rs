@@ -26,6 +26,9 @@ pub(crate) struct Act<'h> {
     pub(crate) thread: Option<&'h str>,
     /// The write as the witness saw it, and its place in the resource's order.
     pub(crate) write: Option<(usize, &'h Write)>,
+    /// The owner that the request itself names, where it came to the URL of another: either may have
+    /// sent it, so that it accuses neither.
+    pub(crate) says_from: Option<&'h str>,
     pub(crate) standing: Standing,
 }
 

@@ -95,6 +95,7 @@ impl Tape {
             highest: Some(Token(token)),
             mode: ask.witness,
             claims_owner: None,
+            begun: None,
             arrived: None,
             replay: false,
         };
@@ -113,6 +114,7 @@ impl Tape {
             holder: HolderId::from(holder),
             token: Some(Token(token)),
             expires: Some(Moment::exact(boot(expires))),
+            bound: None,
             expired: expires < ms,
             granted: Some(boot(granted)),
             renewed: None,
