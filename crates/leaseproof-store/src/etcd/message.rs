@@ -153,11 +153,15 @@ pub(super) struct Refusal {
 
 /// The first JSON text of a body; a stream has one after the other.
 pub(super) fn first<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    // A list would be taken for an answer whose fields are all left out.
+    if !body.trim_ascii_start().starts_with(b"{") {
+        return Err("it is no JSON object".to_owned());
+    }
     let mut texts = serde_json::Deserializer::from_slice(body).into_iter::<T>();
     match texts.next() {
         Some(Ok(message)) => Ok(message),
         Some(Err(error)) => Err(error.to_string()),
-        None => Err("it is empty".to_owned()),
+        None => Err("it is no JSON object".to_owned()),
     }
 }
 
@@ -205,7 +209,7 @@ mod tests {
         for body in [
             &b""[..],
             b"Not Found\n",
-            b"7",
+            b"[]",
             br#"{"count":"x"}"#,
             br#"{"kvs":[{"value":"%"}]}"#,
         ] {
