@@ -14,7 +14,7 @@ renew_timeout = "200ms"           # how long one renewal may take before it has 
 # margin = ttl - heartbeat - renew_timeout - max_clock_drift: must be greater than worst_pause
 
 [store]
-url = "sqlite:.leaseproof/locks.db"   # or redis://[user:password@]host:port[/db], rediss://…[?ca=FILE]
+url = "sqlite:.leaseproof/locks.db"   # or redis://[user:password@]host:port[/db], etcd://…; rediss://…[?ca=FILE]
 prefix = "canary/"                # faults and clean-up stay below it
 key = "canary/demo"               # a run uses <key>/<run>/<scenario>
 # owner_key = "lock:{key}"        # what your lock client makes of the key
