@@ -12,3 +12,24 @@ pub const QUICK: &[&str] = &[
     "150ms",
     "--allow-shared-store",
 ];
+
+/// The same on a store whose TTLs are whole seconds, two at least.
+const QUICK_IN_SECONDS: &[&str] = &[
+    "--ttl",
+    "3s",
+    "--heartbeat",
+    "750ms",
+    "--worst-pause",
+    "1200ms",
+    "--renew-timeout",
+    "450ms",
+    "--allow-shared-store",
+];
+
+/// The quick plan for a store.
+pub fn quick(store: &str) -> &'static [&'static str] {
+    match store {
+        "etcd" => QUICK_IN_SECONDS,
+        _ => QUICK,
+    }
+}

@@ -2,8 +2,9 @@
 //! proven; and with any one rule switched off, judging the kept bundles again goes red.
 
 use crate::build;
+use crate::etcd::Etcd;
 use crate::matrix::Matrix;
-use crate::plan::QUICK;
+use crate::plan::quick;
 use crate::redis::Redis;
 use crate::runs::{self, Job, Ran};
 use clap::Args;
@@ -100,6 +101,10 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
     if stores.contains(&"redis") && redis.is_none() {
         println!("skipped: redis: there is no redis-server (set LEASEPROOF_REDIS_SERVER)");
     }
+    let etcd = if stores.contains(&"etcd") { Etcd::start() } else { None };
+    if stores.contains(&"etcd") && etcd.is_none() {
+        println!("skipped: etcd: there is no etcd (set LEASEPROOF_ETCD)");
+    }
     let _ = std::fs::remove_dir_all(&args.out);
     std::fs::create_dir_all(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;
     let out = args.out.canonicalize().map_err(|error| error.to_string())?;
@@ -107,9 +112,10 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
     let mut wrong = Vec::new();
     let mut kept = Vec::new();
     for store in stores {
-        let url = match (store, &redis) {
-            ("redis", Some(server)) => server.url(),
-            ("redis", None) => continue,
+        let url = match (store, &redis, &etcd) {
+            ("redis", Some(server), _) => server.url(),
+            ("etcd", _, Some(server)) => server.url(),
+            ("redis" | "etcd", ..) => continue,
             _ => format!("sqlite:{}", out.join("locks.db").display()),
         };
         flaws(args, &program, &out, store, &url, &mut matrix, &mut wrong, &mut kept)?;
@@ -147,7 +153,7 @@ fn flaws(
             let label = format!("{store} {flaw} in {}", expectation.scenario);
             wanted.insert(label.clone(), *expectation);
             for number in 0..args.runs {
-                let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
                 arguments
                     .extend(["--store", url, "--scenario", expectation.scenario.as_str(), "--seed"].map(str::to_owned));
                 arguments.extend([number.to_string(), "--".to_owned()]);
@@ -165,7 +171,7 @@ fn flaws(
             let label = format!("{store} witness {flaw} in {}", expectation.scenario);
             wanted.insert(label.clone(), *expectation);
             for number in 0..args.runs {
-                let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
                 let words = [
                     "--store",
                     url,
@@ -217,7 +223,7 @@ fn suites(
     matrix: &mut Matrix,
     wrong: &mut Vec<String>,
 ) {
-    let quick: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+    let quick: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
     let plain = vec!["--allow-shared-store".to_owned()];
     // The default plan's suites one at a time: they are what a newcomer runs.
     for (kind, count, plan, side_by_side) in [

@@ -117,6 +117,15 @@ impl Flaw {
                             ),
                         ),
                         on(
+                            "etcd",
+                            each(
+                                S::Blackhole,
+                                &["LP004"],
+                                &["LP001", "LP002", "LP006"],
+                                "writes go on past the TTL while no request is answered",
+                            ),
+                        ),
+                        on(
                             "sqlite",
                             each(
                                 S::Blackhole,
@@ -242,12 +251,35 @@ impl Flaw {
             }
             Self::TokenReused => {
                 const {
-                    &[each(
-                        S::PauseOverTtl,
-                        &["LP003"],
-                        &["LP002"],
-                        "the successor's grant has the same token as the one before",
-                    )]
+                    &[
+                        on(
+                            "sqlite",
+                            each(
+                                S::PauseOverTtl,
+                                &["LP003"],
+                                &["LP002"],
+                                "the successor's grant has the same token as the one before",
+                            ),
+                        ),
+                        on(
+                            "redis",
+                            each(
+                                S::PauseOverTtl,
+                                &["LP003"],
+                                &["LP002"],
+                                "the successor's grant has the same token as the one before",
+                            ),
+                        ),
+                        on(
+                            "etcd",
+                            each(
+                                S::PauseOverTtl,
+                                &[],
+                                &[],
+                                "not expressible here: a token is a revision of the store, and revisions only rise",
+                            ),
+                        ),
+                    ]
                 }
             }
             Self::ClaimsUnrenewed => {

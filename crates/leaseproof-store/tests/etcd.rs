@@ -126,7 +126,10 @@ fn pass(mut from: TcpStream, mut to: TcpStream, judge: impl Fn(&[u8]) -> usize) 
 #[test]
 fn a_reading_needs_no_more_than_reading_rights() {
     let test = "a_reading_needs_no_more_than_reading_rights";
-    for server in [Some(EtcdServer::start()), EtcdServer::start_current()].into_iter().flatten() {
+    for server in [Some(EtcdServer::start()), EtcdServer::start_current()]
+        .into_iter()
+        .flatten()
+    {
         let server = match server {
             Ok(server) => server,
             Err(why) => {
