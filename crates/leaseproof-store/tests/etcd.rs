@@ -264,6 +264,46 @@ fn a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it() {
 }
 
 #[test]
+fn a_change_of_leader_is_another_epoch_and_no_renewal() {
+    let test = "a_change_of_leader_is_another_epoch_and_no_renewal";
+    let mut members = match EtcdServer::start_cluster() {
+        Ok(members) => members,
+        Err(why) => return skip(test, &why),
+    };
+    let leader = members.iter().position(EtcdServer::leads).expect("one leads");
+    let follower = (leader + 1) % members.len();
+    let url = url(&members[follower].url());
+    let mut observer = open_observer(&url, PATIENT).expect("it opens");
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+    let before = observer.read(KEY).expect("a reading").1;
+    let expiry = before.held.as_ref().and_then(|held| held.expires).expect("a TTL");
+    members[leader].kill();
+    // Without a leader nothing is read: no answer is an answer from the past.
+    let (mut after, mut errors) = (None, 0);
+    while after.is_none() && errors < 100 {
+        match observer.read(KEY) {
+            Ok((_, reading)) if reading.epoch == before.epoch => {
+                assert_eq!(reading.held.map(|held| held.token), Some(Some(grant.token)));
+            }
+            Ok((_, reading)) => after = Some(reading),
+            Err(_) => errors += 1,
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let after = after.expect("another leads");
+    assert!(after.previous.is_some());
+    let held = after.held.expect("it is held");
+    assert_eq!((held.holder, held.token), (grant.holder.clone(), Some(grant.token)));
+    // A full TTL anew, and at most an election more: never the "for ever" of a leader that isn't ready.
+    let expires = held.expires.expect("a TTL");
+    assert!(expires.latest >= expiry.earliest && expires.earliest <= expiry.latest.plus(LONG));
+    assert_eq!(owner.renew(&grant, LONG, PATIENT).outcome, Outcome::Applied);
+    assert_eq!(owner.release(&grant, PATIENT).outcome, Outcome::Applied);
+    assert!(observer.read(KEY).expect("a reading").1.held.is_none());
+}
+
+#[test]
 fn a_paused_server_leaves_unknown_what_was_sent() {
     let server = server!("a_paused_server_leaves_unknown_what_was_sent");
     let url = url(&server.url());

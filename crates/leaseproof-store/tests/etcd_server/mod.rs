@@ -63,23 +63,51 @@ impl EtcdServer {
         Self::launch(program("LEASEPROOF_ETCD", "etcd"), settings)
     }
 
+    /// Starts a cluster of three, with the usual ticks: on a busy machine short ones would never let it
+    /// keep a leader.
+    pub fn start_cluster() -> Result<[Self; 3], String> {
+        let ports = [0; 3].map(|_| free_ports());
+        let names = ["m0", "m1", "m2"];
+        let all: Vec<String> = names
+            .iter()
+            .zip(ports)
+            .map(|(name, [_, peer])| format!("{name}=http://127.0.0.1:{peer}"))
+            .collect();
+        let all = all.join(",");
+        let mut started = Vec::new();
+        for (name, ports) in names.iter().zip(ports) {
+            let settings = [
+                ["--name", name],
+                ["--initial-cluster", &all],
+                ["--heartbeat-interval", "100"],
+                ["--election-timeout", "1000"],
+            ];
+            let arguments = settings.concat().iter().map(|&text| text.to_owned()).collect();
+            started.push(Self::spawned(program("LEASEPROOF_ETCD", "etcd"), ports, arguments)?);
+        }
+        for member in &mut started {
+            member.wait_ready()?;
+        }
+        started.try_into().map_err(|_| "three were started".to_owned())
+    }
+
+    /// Whether this member leads its cluster.
+    pub fn leads(&self) -> bool {
+        let status = self.cli(&["endpoint", "status", "--write-out", "fields"]);
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(&format!("\"{name}\" : ")))
+        };
+        field("MemberID").is_some() && field("MemberID") == field("Leader")
+    }
+
     fn launch(program: PathBuf, settings: &[&str]) -> Result<Self, String> {
         let arguments: Vec<String> = settings.iter().map(|&text| text.to_owned()).collect();
-        let tls = arguments.iter().any(|argument| argument == "--cert-file");
         let mut last = String::new();
         // Another process may take a free port first.
         for _ in 0..5 {
-            let ports = free_ports();
-            let folder = folder().map_err(|error| format!("no folder for etcd: {error}"))?;
-            let child = spawn(&program, ports, tls, &folder, &arguments)?;
-            let mut server = Self {
-                program: program.clone(),
-                arguments: arguments.clone(),
-                tls,
-                ports,
-                folder,
-                child,
-            };
+            let mut server = Self::spawned(program.clone(), free_ports(), arguments.clone())?;
             match server.wait_ready() {
                 Ok(()) => return Ok(server),
                 Err(error) => last = error,
@@ -87,6 +115,20 @@ impl EtcdServer {
             server.kill();
         }
         Err(last)
+    }
+
+    fn spawned(program: PathBuf, ports: [u16; 2], arguments: Vec<String>) -> Result<Self, String> {
+        let tls = arguments.iter().any(|argument| argument == "--cert-file");
+        let folder = folder().map_err(|error| format!("no folder for etcd: {error}"))?;
+        let child = spawn(&program, ports, tls, &folder, &arguments)?;
+        Ok(Self {
+            program,
+            arguments,
+            tls,
+            ports,
+            folder,
+            child,
+        })
     }
 
     pub fn port(&self) -> u16 {
