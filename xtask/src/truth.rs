@@ -20,7 +20,7 @@ use std::sync::Mutex;
 /// The arguments.
 #[derive(Args)]
 pub struct TruthArgs {
-    /// `sqlite` or `redis`; both if none is named.
+    /// `sqlite`, `redis` or `etcd`; the first two if none is named.
     #[arg(long)]
     store: Vec<String>,
     /// Only this flaw (can be given again); `none` for no flaw.

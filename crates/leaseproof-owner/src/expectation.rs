@@ -168,12 +168,35 @@ impl Flaw {
             }
             Self::Revive => {
                 const {
-                    &[each(
-                        S::PauseAndGone,
-                        &["LP010"],
-                        &["LP002", "LP003", "LP004", "LP005"],
-                        "the grant that had ended is in the store again, under its old token, without an `acquired`",
-                    )]
+                    &[
+                        on(
+                            "sqlite",
+                            each(
+                                S::PauseAndGone,
+                                &["LP010"],
+                                &["LP002", "LP003", "LP004", "LP005"],
+                                "the grant that had ended is in the store again, under its old token, without an `acquired`",
+                            ),
+                        ),
+                        on(
+                            "redis",
+                            each(
+                                S::PauseAndGone,
+                                &["LP010"],
+                                &["LP002", "LP003", "LP004", "LP005"],
+                                "the grant that had ended is in the store again, under its old token, without an `acquired`",
+                            ),
+                        ),
+                        on(
+                            "etcd",
+                            each(
+                                S::PauseAndGone,
+                                &["LP003"],
+                                &["LP002", "LP004", "LP005", "LP010", "LP016"],
+                                "the key is in the store again, under another revision, and it writes on with its old token",
+                            ),
+                        ),
+                    ]
                 }
             }
             Self::BlindRelease => {
