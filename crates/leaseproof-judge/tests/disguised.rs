@@ -107,6 +107,14 @@ const UNDECIDED: &[Undecided] = &[
     ("writes-without-a-grant-to-a-borrowed-url", || {
         borrowed_url(on_a_free_key(1, 1, 1))
     }),
+    ("a-late-write-whose-first-bytes-came-in-time", || {
+        over_ttl(|s| {
+            s.wrote_with(THAW + 400.0, "a1", 1, |write| {
+                write.begun = Some(Moment::exact(at(790.0)));
+                write.connection = 70;
+            });
+        })
+    }),
     ("more-writes-after-the-thaw-than-threads", || after_thaw(6, 1.0, false)),
     ("a-write-after-the-release-that-a-late-rig-may-have-delayed", || {
         over_ttl(|s| {

@@ -221,12 +221,13 @@ impl Guard {
     }
 
     fn finish(mut self) -> ExitCode {
-        let healed = self.wards.end_all();
+        let mut healed = self.wards.end_all();
+        healed.extend(self.wards.sweep());
         if healed.iter().any(|one| matches!(one, Healed::Failed(_))) {
             // The journal stays, for the next start.
             return ExitCode::FAILURE;
         }
-        match self.journal.remove() {
+        match self.journal.close(&self.wards) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         }

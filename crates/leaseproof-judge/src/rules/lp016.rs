@@ -1,7 +1,7 @@
 //! Given up although no renewal had failed or was unknown, and the store still granted it.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{EndKind, Owner, Saying, Timeline};
+use crate::timeline::{EndKind, Grant, Owner, Saying, Timeline};
 use crate::words::ms;
 use leaseproof_model::event::{Event, EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
@@ -70,10 +70,25 @@ fn unanswered(timeline: &Timeline<'_>, place: usize, at: Moment) -> bool {
     let later = grant
         .extensions
         .partition_point(|change| change.at.earliest <= at.latest);
-    let applied = later
-        .checked_sub(1)
-        .map_or(grant.begin, |last| grant.extensions[last].at);
+    let applied = match later.checked_sub(1) {
+        Some(last) => grant.extensions[last].at,
+        None => told(timeline, place, grant, at).unwrap_or(grant.begin),
+    };
     timeline.owners[place].ran_at_most(applied.earliest, at.latest) >= budget.heartbeat + budget.renew_timeout
+}
+
+/// When its owner last told of a renewal of this grant, or of the grant itself, before `at`: where the
+/// store shows no renewals, its word is all there is.
+fn told(timeline: &Timeline<'_>, owner: usize, grant: &Grant<'_>, at: Moment) -> Option<Moment> {
+    grant.bound?;
+    let said = &timeline.owners[owner].said;
+    let until = said.partition_point(|saying| saying.at.latest <= at.latest);
+    said[..until]
+        .iter()
+        .rev()
+        .take_while(|saying| saying.at.latest >= grant.begin.earliest)
+        .find(|saying| saying.is(OwnerEvent::Renewed) || saying.is(OwnerEvent::Acquired))
+        .map(|saying| saying.at)
 }
 
 /// Availability asked that the lease be kept, it was not, and nothing else explains it.
@@ -135,8 +150,13 @@ fn still_granted(
         .partition_point(|change| change.at.earliest <= at.latest);
     let expires = match later.checked_sub(1) {
         Some(last) => grant.extensions[last].expires,
-        None if grant.extensions.is_empty() => grant.expiry?,
-        None => grant.first_expiry?,
+        None if !grant.extensions.is_empty() => grant.first_expiry?,
+        // The store got that request at most a time-out before its owner told of the answer.
+        None => grant.expiry.or_else(|| {
+            let told = told(timeline, owner, grant, at)?;
+            let sent = told.earliest.minus(timeline.ask.budget.renew_timeout);
+            Some(Moment::exact(sent.max(grant.begin.earliest).plus(grant.bound?)))
+        })?,
     };
     let left = expires.earliest.since(at.latest);
     let budget = &timeline.ask.budget;

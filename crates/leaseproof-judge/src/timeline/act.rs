@@ -15,6 +15,14 @@ pub(crate) enum ActKind {
     Renewed,
 }
 
+/// When a write was begun, as far as its arrival tells: between its first bytes and its last its owner
+/// may have looked at its lease again, or not.
+pub(crate) fn when(event: &Event, write: &Write) -> Moment {
+    let whole = write.arrived.unwrap_or(event.at);
+    let first = write.begun.map_or(whole.earliest, |begun| begun.earliest);
+    Moment::between(first.min(whole.earliest), whole.latest)
+}
+
 /// One act and its standing.
 #[derive(Clone, Debug)]
 pub(crate) struct Act<'h> {
