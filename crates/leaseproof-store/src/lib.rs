@@ -8,7 +8,8 @@
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
-//! - `sqlite`, `redis`: the adapters
+//! - `wire`: the bytes between us and a server; `http`: requests on them
+//! - `sqlite`, `redis`, `etcd`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -19,12 +20,17 @@ use std::time::Duration;
 mod clock;
 mod done;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "http")]
+mod http;
 mod patience;
 mod redis;
 mod seen;
 mod sqlite;
 pub mod url;
 mod value;
+mod wire;
 
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
@@ -136,6 +142,8 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
     })
 }
 
@@ -148,6 +156,8 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
     })
 }
 
@@ -159,10 +169,15 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
     })
 }
 
-/// The store's semantics, asked of the store where they depend on its version.
+/// The store's semantics, asked of the store where they depend on its version or its settings.
+///
+/// On etcd this grants and revokes a lease of one second that has no key: only an answer to a grant
+/// shows the smallest TTL. An observer's own facts say what is usual instead.
 ///
 /// # Errors
 /// As [`open_observer`].
@@ -170,5 +185,7 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => etcd::facts(server, timeout),
     }
 }

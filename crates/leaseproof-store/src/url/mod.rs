@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use url::{Host, Url};
 
+#[cfg(feature = "etcd")]
+mod etcd;
+
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdUrl;
+
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
@@ -15,6 +21,9 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
+    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+    #[cfg(feature = "etcd")]
+    Etcd(EtcdUrl),
 }
 
 /// The URL of a Redis server.
@@ -36,7 +45,11 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS";
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS) or \
+                   etcd://[user:password@]host[:port] (etcds:// for TLS)";
+
+/// Stores for which a build may have an adapter.
+const KNOWN: &[&str] = &["etcd", "etcds", "zk", "consul", "postgres", "postgresql"];
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -48,6 +61,8 @@ impl FromStr for StoreUrl {
         match scheme {
             "sqlite" => sqlite(text, rest),
             "redis" | "rediss" => redis(text).map(Self::Redis),
+            #[cfg(feature = "etcd")]
+            "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
             "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
                 text,
                 "a unix socket can't be watched or cut on its way: let the server listen on \
@@ -58,9 +73,8 @@ impl FromStr for StoreUrl {
                 text,
                 "Valkey speaks the Redis protocol: write redis:// (or rediss:// for TLS)".to_owned(),
             )),
-            "etcd" | "zk" | "consul" | "postgres" | "postgresql" => {
-                Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
-            }
+            // What this build has an adapter for was met above.
+            _ if KNOWN.contains(&scheme) => Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}"))),
             _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
         }
     }
@@ -167,12 +181,14 @@ fn redact(text: &str) -> String {
 }
 
 impl StoreUrl {
-    /// `sqlite` or `redis`.
+    /// `sqlite`, `redis`, `etcd`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
             Self::Redis(_) => "redis",
+            #[cfg(feature = "etcd")]
+            Self::Etcd(_) => "etcd",
         }
     }
 
@@ -181,23 +197,17 @@ impl StoreUrl {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) => Some(path),
-            Self::Redis(_) => None,
+            _ => None,
         }
     }
 
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        match self {
-            Self::Sqlite(_) => true,
-            Self::Redis(server) => {
-                server.host.eq_ignore_ascii_case("localhost")
-                    || server
-                        .host
-                        .parse()
-                        .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
-            }
-        }
+        self.host_port().is_none_or(|(host, _)| {
+            host.eq_ignore_ascii_case("localhost")
+                || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
+        })
     }
 
     /// Host and port, where there is a network in between.
@@ -206,6 +216,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) => None,
             Self::Redis(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => Some((&server.host, server.port)),
         }
     }
 
@@ -214,8 +226,11 @@ impl StoreUrl {
     /// doesn't know that option needs a relay under the same name.
     #[must_use]
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
-        let Self::Redis(server) = self else {
-            return self.clone();
+        let server = match self {
+            Self::Sqlite(_) => return self.clone(),
+            Self::Redis(server) => server,
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
         };
         let mut moved = server.clone();
         if server.tls && server.host != host && server.server_name.is_none() {
@@ -240,6 +255,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(server) => server.given.to_string(),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.given.to_string(),
         }
     }
 }
@@ -256,6 +273,8 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Redis(server) => server.fmt(f),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.fmt(f),
         }
     }
 }
@@ -348,7 +367,7 @@ mod tests {
             ("redis://h?timeout=1", "not known"),
             ("unix:///run/redis.sock", "unix socket"),
             ("valkey://h", "redis://"),
-            ("etcd://h", "no adapter"),
+            ("zk://h", "no adapter"),
             ("http://h", "no store"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();
