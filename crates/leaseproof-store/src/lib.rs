@@ -9,7 +9,7 @@
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
 //! - `wire`: the bytes between us and a server; `http`: requests on them
-//! - `sqlite`, `redis`: the adapters
+//! - `sqlite`, `redis`, `postgres`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -23,6 +23,8 @@ mod error;
 #[cfg(feature = "http")]
 mod http;
 mod patience;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod seen;
 mod sqlite;
@@ -140,6 +142,10 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Observer::open(server, timeout)?),
+        #[cfg(not(feature = "postgres"))]
+        StoreUrl::Postgres(_) => return Err(url.without_adapter()),
     })
 }
 
@@ -152,6 +158,10 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Owner::open(server, connect_timeout)?),
+        #[cfg(not(feature = "postgres"))]
+        StoreUrl::Postgres(_) => return Err(url.without_adapter()),
     })
 }
 
@@ -163,6 +173,10 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Administrator::open(server, timeout)?),
+        #[cfg(not(feature = "postgres"))]
+        StoreUrl::Postgres(_) => return Err(url.without_adapter()),
     })
 }
 
@@ -174,5 +188,6 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        StoreUrl::Postgres(_) => Ok(open_observer(url, timeout)?.facts().clone()),
     }
 }

@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use url::{Host, Url};
 
+mod postgres;
+
+pub use postgres::PostgresUrl;
+
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
@@ -15,6 +19,8 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
+    /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
+    Postgres(PostgresUrl),
 }
 
 /// The URL of a Redis server.
@@ -36,7 +42,8 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS";
+const HOW: &str =
+    "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS, postgres://user@host/db";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -58,6 +65,7 @@ impl FromStr for StoreUrl {
                 text,
                 "Valkey speaks the Redis protocol: write redis:// (or rediss:// for TLS)".to_owned(),
             )),
+            "postgres" | "postgresql" if cfg!(feature = "postgres") => PostgresUrl::parse(text).map(Self::Postgres),
             "etcd" | "zk" | "consul" | "postgres" | "postgresql" => {
                 Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
             }
@@ -154,6 +162,17 @@ fn refuse(text: &str, why: String) -> StoreError {
     StoreError::Url { url: redact(text), why }
 }
 
+/// Puts host and port into a URL that has some.
+fn set_place(given: &mut Url, host: &str, port: u16) {
+    let text = match host.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{host}]"),
+        Err(_) => host.to_owned(),
+    };
+    // Both can only fail on a URL that has no host.
+    let _ = given.set_host(Some(&text));
+    let _ = given.set_port(Some(port));
+}
+
 /// A text that may be a URL, with anything that may be a password cut out.
 fn redact(text: &str) -> String {
     match (text.split_once("://"), text.rfind('@')) {
@@ -167,13 +186,23 @@ fn redact(text: &str) -> String {
 }
 
 impl StoreUrl {
-    /// `sqlite` or `redis`.
+    /// `sqlite`, `redis` or `postgres`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
             Self::Redis(_) => "redis",
+            Self::Postgres(_) => "postgres",
         }
+    }
+
+    /// The error of a store that this build can't reach.
+    #[cfg_attr(feature = "postgres", expect(dead_code, reason = "this build has all adapters"))]
+    pub(crate) fn without_adapter(&self) -> StoreError {
+        refuse(
+            &self.to_string(),
+            format!("this build has no adapter for {}: {HOW}", self.kind()),
+        )
     }
 
     /// The file of an embedded store.
@@ -181,23 +210,17 @@ impl StoreUrl {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) => Some(path),
-            Self::Redis(_) => None,
+            Self::Redis(_) | Self::Postgres(_) => None,
         }
     }
 
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        match self {
-            Self::Sqlite(_) => true,
-            Self::Redis(server) => {
-                server.host.eq_ignore_ascii_case("localhost")
-                    || server
-                        .host
-                        .parse()
-                        .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
-            }
-        }
+        self.host_port().is_none_or(|(host, _)| {
+            host.eq_ignore_ascii_case("localhost")
+                || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
+        })
     }
 
     /// Host and port, where there is a network in between.
@@ -206,6 +229,7 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) => None,
             Self::Redis(server) => Some((&server.host, server.port)),
+            Self::Postgres(server) => Some((&server.host, server.port)),
         }
     }
 
@@ -214,8 +238,10 @@ impl StoreUrl {
     /// doesn't know that option needs a relay under the same name.
     #[must_use]
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
-        let Self::Redis(server) = self else {
-            return self.clone();
+        let server = match self {
+            Self::Sqlite(_) => return self.clone(),
+            Self::Redis(server) => server,
+            Self::Postgres(server) => return Self::Postgres(server.behind(host, port)),
         };
         let mut moved = server.clone();
         if server.tls && server.host != host && server.server_name.is_none() {
@@ -224,13 +250,7 @@ impl StoreUrl {
         }
         moved.host = host.to_owned();
         moved.port = port;
-        let text = match host.parse::<Ipv6Addr>() {
-            Ok(_) => format!("[{host}]"),
-            Err(_) => host.to_owned(),
-        };
-        // Both can only fail on a URL that has no host, and this one has.
-        let _ = moved.given.set_host(Some(&text));
-        let _ = moved.given.set_port(Some(port));
+        set_place(&mut moved.given, host, port);
         Self::Redis(moved)
     }
 
@@ -240,6 +260,7 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(server) => server.given.to_string(),
+            Self::Postgres(server) => server.given.to_string(),
         }
     }
 }
@@ -256,6 +277,7 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Redis(server) => server.fmt(f),
+            Self::Postgres(server) => server.fmt(f),
         }
     }
 }
