@@ -105,7 +105,7 @@ pub(crate) fn refusal(url: &PostgresUrl, error: &DbError) -> StoreError {
             "look at user and password of the URL, and at the server's pg_hba.conf".to_owned()
         }
         &SqlState::INVALID_CATALOG_NAME => "name a database that is there: postgres://host/db".to_owned(),
-        &SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME | &SqlState::UNDEFINED_SCHEMA => format!(
+        &SqlState::UNDEFINED_TABLE | &SqlState::INVALID_SCHEMA_NAME => format!(
             "there is no table of leases {table}: leaseproof verify makes it, or CREATE TABLE as in \
              docs/stores/postgres.md"
         ),

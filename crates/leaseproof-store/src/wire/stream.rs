@@ -31,6 +31,7 @@ impl Gate {
     }
 
     /// The first byte that came back, by which a server of another protocol is told.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "an optional store asks"))]
     pub(crate) fn first_heard(&self) -> Option<u8> {
         self.heard.get().copied()
     }

@@ -1,5 +1,6 @@
 //! One store under test: the real thing, with hands that do not belong to the adapter.
 
+use crate::postgres_server::PostgresServer;
 use crate::redis_server::RedisServer;
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -31,6 +32,7 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    Postgres(PostgresServer),
 }
 
 impl Rig {
@@ -57,6 +59,18 @@ impl Rig {
         })
     }
 
+    pub fn postgres() -> Result<Self, String> {
+        let server = PostgresServer::start()?;
+        let url: StoreUrl = server.url().parse().expect("a URL");
+        leaseproof_store::open_administrator(&url, PATIENT)
+            .and_then(|mut lab| lab.prepare())
+            .expect("the table can be made");
+        Ok(Self {
+            url,
+            side: Side::Postgres(server),
+        })
+    }
+
     pub fn owner(&self) -> Box<dyn Lease> {
         leaseproof_store::open_lease(&self.url, PATIENT).expect("an owner")
     }
@@ -69,11 +83,12 @@ impl Rig {
         leaseproof_store::open_administrator(&self.url, PATIENT).expect("an administrator")
     }
 
-    pub fn is_redis(&self) -> bool {
-        matches!(self.side, Side::Redis(_))
+    /// Whether a process of its own serves the store, so that a frozen one answers nobody.
+    pub fn is_server(&self) -> bool {
+        !matches!(self.side, Side::Sqlite { .. })
     }
 
-    /// The lease by `redis-cli`, or plain SQL; an expired row of SQLite is shown as it is.
+    /// The lease by `redis-cli`, `psql` or plain SQL; an expired row is shown as it is.
     pub fn plain(&self, key: &str) -> Option<Plain> {
         match &self.side {
             Side::Sqlite { file, .. } => file
@@ -98,6 +113,18 @@ impl Rig {
                     token: token.parse().expect("a token"),
                 })
             }
+            Side::Postgres(server) => {
+                let row = server.psql_with(
+                    &[("key", key)],
+                    "SELECT token || '|' || holder || '#' || incarnation FROM leaseproof_lease \
+                     WHERE key = :'key' AND holder IS NOT NULL",
+                );
+                let (token, holder) = row.split_once('|')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: token.parse().expect("a token"),
+                })
+            }
         }
     }
 
@@ -112,6 +139,10 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
+            Side::Postgres(server) => server
+                .psql_with(&[("key", key)], "SELECT token FROM leaseproof_lease WHERE key = :'key'")
+                .parse()
+                .ok(),
         }
     }
 
@@ -124,6 +155,12 @@ impl Rig {
             }
             Side::Redis(server) => {
                 server.borrow().cli(&["PERSIST", key]);
+            }
+            Side::Postgres(server) => {
+                server.psql_with(
+                    &[("key", key)],
+                    "UPDATE leaseproof_lease SET expires_at = NULL WHERE key = :'key'",
+                );
             }
         }
     }
@@ -139,6 +176,7 @@ impl Rig {
                 *blocker.borrow_mut() = Some(writer);
             }
             Side::Redis(server) => server.borrow().freeze(),
+            Side::Postgres(server) => server.freeze(),
         }
     }
 
@@ -146,6 +184,7 @@ impl Rig {
         match &self.side {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
+            Side::Postgres(server) => server.thaw(),
         }
     }
 
@@ -162,7 +201,7 @@ impl Rig {
     }
 }
 
-/// Nobody holds it: absent, or (SQLite) a row that is over.
+/// Nobody holds it: absent, or (SQLite, PostgreSQL) a row that is over.
 pub fn is_free(reading: &Reading) -> bool {
     reading.held.as_ref().is_none_or(|held| held.expired)
 }
