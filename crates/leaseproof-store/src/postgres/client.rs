@@ -4,13 +4,14 @@ use crate::clock::boot_now;
 use crate::done::Done;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::postgres::login::{self, Access, Login, named, unreachable};
+use crate::postgres::login::{self, Access, Login, late, named, unreachable};
 use crate::postgres::server::{Server, is_definite, refusal};
 use crate::postgres::statement::Statements;
 use crate::url::PostgresUrl;
-use crate::wire::Tls;
+use crate::wire::{Gate, Tls};
 use leaseproof_model::moment::Moment;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
@@ -210,13 +211,18 @@ impl Client {
         if self.link.is_none() {
             let mut part = Patience::new(self.connect_timeout.min(patience.left()));
             let allowed = part.left();
+            let gate = Arc::new(Gate::default());
             let login = runtime.block_on(async {
-                let work = pin!(login::open(&self.url, self.tls.as_ref(), self.access));
+                let work = pin!(login::open(
+                    &self.url,
+                    self.tls.as_ref(),
+                    self.access,
+                    Arc::clone(&gate)
+                ));
                 part.wait(work).await
             });
             patience.take(allowed - part.left());
-            let login =
-                login.unwrap_or_else(|| Err(unreachable(&self.url, &format!("no answer within {allowed:?}"))))?;
+            let login = login.unwrap_or_else(|| Err(late(&self.url, &gate, allowed)))?;
             self.link = Some(Link { login, time_outs: 0 });
         }
         // Invariant: set above.

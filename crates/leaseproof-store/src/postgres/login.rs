@@ -47,8 +47,12 @@ pub(crate) struct Login {
 }
 
 /// Connects and logs in.
-pub(crate) async fn open(url: &PostgresUrl, tls: Option<&Tls>, access: Access) -> Result<Login, StoreError> {
-    let gate = Arc::new(Gate::default());
+pub(crate) async fn open(
+    url: &PostgresUrl,
+    tls: Option<&Tls>,
+    access: Access,
+    gate: Arc<Gate>,
+) -> Result<Login, StoreError> {
     let stream = stream(url, tls, Arc::clone(&gate)).await?;
     let mut config = Config::new();
     // Whether TLS is spoken was settled by us, before the first word of the protocol.
@@ -158,7 +162,7 @@ pub(crate) fn named(url: &PostgresUrl, error: &Error, first: Option<u8>) -> Stor
     if let Some(error) = error.as_db_error() {
         return refusal(url, error);
     }
-    if first.is_some_and(|byte| !FIRST_BYTES.contains(&byte)) {
+    if first.is_some_and(is_foreign) {
         return foreign(url);
     }
     let words = words(error);
@@ -189,7 +193,20 @@ fn words(error: &Error) -> String {
     }
 }
 
-pub(crate) fn foreign(url: &PostgresUrl) -> StoreError {
+/// Whether no server of this protocol begins its answer like this.
+fn is_foreign(first: u8) -> bool {
+    !FIRST_BYTES.contains(&first)
+}
+
+/// No login came about within `allowed`.
+pub(crate) fn late(url: &PostgresUrl, gate: &Gate, allowed: Duration) -> StoreError {
+    if gate.first_heard().is_some_and(is_foreign) {
+        return foreign(url);
+    }
+    unreachable(url, &format!("no answer within {allowed:?}"))
+}
+
+fn foreign(url: &PostgresUrl) -> StoreError {
     StoreError::Unexpected(format!("{url} answers in another protocol: is it a PostgreSQL server?"))
 }
 

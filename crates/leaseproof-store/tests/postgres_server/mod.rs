@@ -11,9 +11,10 @@
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
 
 use rustix::process::{Pid, Signal, geteuid, kill_process};
+use std::fs::Permissions;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::fs::chown;
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -195,6 +196,28 @@ impl PostgresServer {
         let mut input = child.stdin.take().expect("its input");
         input.write_all(statements.as_bytes()).expect("psql reads");
         child
+    }
+
+    /// Its own folder; what is there is gone when it is dropped.
+    pub fn folder(&self) -> PathBuf {
+        self.folder.path().to_owned()
+    }
+
+    /// Gives a file of its folder to the server alone, as it demands of its key.
+    pub fn own_file(&self, name: &str) {
+        let file = self.folder.path().join(name);
+        std::fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("its mode can be set");
+        hand_over(&file).expect("it can be handed over");
+    }
+
+    /// Lets in whom these lines of pg_hba.conf say, beside the user `postgres`.
+    pub fn allow(&self, lines: &str) {
+        let own = LOGINS.lines().filter(|line| line.contains(" postgres "));
+        let text: String = own.chain(lines.lines()).map(|line| format!("{line}\n")).collect();
+        std::fs::write(data(&self.folder).join("pg_hba.conf"), text).expect("it can be written");
+        let before = self.psql("SELECT pg_conf_load_time()");
+        self.psql("SELECT pg_reload_conf()");
+        self.wait_until(&format!("SELECT pg_conf_load_time() > '{before}'"));
     }
 
     /// Waits until a query gives `true`.
