@@ -2,9 +2,13 @@
 //!
 //! They are kept apart from the store's adapters, which must not offer them.
 
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod sqlite;
 
+#[cfg(feature = "postgres")]
+use crate::flawed::postgres::Postgres;
 use crate::flawed::redis::Redis;
 use crate::flawed::sqlite::Sqlite;
 use leaseproof_model::clock::BootNanos;
@@ -51,9 +55,13 @@ impl Flawed {
     /// # Errors
     /// When its URL can't be used.
     pub fn open(url: &StoreUrl) -> Result<Self, String> {
-        Ok(Self(match url.path() {
-            Some(path) => Box::new(Sqlite::new(path)?),
-            None => Box::new(Redis::new(&url.with_secrets())?),
+        Ok(Self(match url {
+            StoreUrl::Sqlite(path) => Box::new(Sqlite::new(path)?),
+            StoreUrl::Redis(_) => Box::new(Redis::new(&url.with_secrets())?),
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(_) => Box::new(Postgres::new(&url.with_secrets())?),
+            #[cfg(not(feature = "postgres"))]
+            StoreUrl::Postgres(_) => return Err(format!("this build has no adapter for {}", url.kind())),
         }))
     }
 

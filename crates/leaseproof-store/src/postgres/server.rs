@@ -77,9 +77,9 @@ impl Server {
             // granted_at and renewed_at are the server's wall clock, and that against our boot clock is
             // known to a round trip only.
             exact_moments: false,
-            // Not our own single statement; but an owner that is frozen between BEGIN and COMMIT keeps
-            // the key's row locked for all others.
-            writer_can_block: true,
+            // An owner that is frozen between BEGIN and COMMIT keeps its key's row locked. That stops
+            // those who want this key, and no other key's owners; no observer ever waits for it.
+            writer_can_block: false,
         }
     }
 }
