@@ -288,7 +288,7 @@ fn a_reading_needs_no_more_than_select() {
         .acquire(KEY, "b", LONG, PATIENT);
     assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
     assert!(done.reason.expect("a reason").contains("permission"));
-    // Where listing locks was taken away, the clock is all there is, and that is said.
+    // Where listing locks was taken away, nothing is proven, and nobody is said to be in the way.
     server.psql("REVOKE SELECT ON pg_locks FROM PUBLIC");
     let mut observer = open_observer(&reader, PATIENT).expect("it opens");
     let held = observer
@@ -297,7 +297,7 @@ fn a_reading_needs_no_more_than_select() {
         .1
         .held
         .expect("the row");
-    assert!(held.expired && !held.write_lock);
+    assert!(!held.expired && !held.write_lock);
 }
 
 #[test]

@@ -4,14 +4,13 @@ use crate::clock::boot_now;
 use crate::done::Done;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::postgres::login::{self, Access, Login, late, named, unreachable};
+use crate::postgres::login::{Access, Coming, Login, named, unreachable};
 use crate::postgres::server::{Server, is_definite, refusal};
 use crate::postgres::statement::Statements;
 use crate::url::PostgresUrl;
-use crate::wire::{Gate, Tls};
+use crate::wire::Tls;
 use leaseproof_model::moment::Moment;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
@@ -21,6 +20,10 @@ use tokio_postgres::types::{ToSql, Type};
 
 /// After so many time-outs in a row a connection is given up: the network may have forgotten it.
 const TIME_OUTS: u8 = 3;
+
+/// How long a connection may take to be made, where the caller's own time-out is shorter: a call that
+/// ends before leaves it to the next one.
+const CONNECTING: Duration = Duration::from_secs(1);
 
 /// A parameter and its type: a statement with both needs no round trip to be prepared.
 pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
@@ -44,6 +47,7 @@ pub(crate) struct Client {
     statements: Statements,
     tls: Option<Tls>,
     link: Option<Link>,
+    coming: Option<Coming>,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
 }
@@ -72,12 +76,14 @@ impl Client {
                 .then(|| Tls::new(url.ca.as_deref(), url.tls_name(), url))
                 .transpose()?,
             link: None,
+            coming: None,
             runtime: Some(runtime),
         })
     }
 
     /// Drops the connection; nothing of it reaches the server any more.
     pub(crate) fn disconnect(&mut self) {
+        self.coming = None;
         if let Some(link) = self.link.take() {
             link.login.gate.shut();
             link.login.driver.abort();
@@ -211,18 +217,20 @@ impl Client {
         if self.link.is_none() {
             let mut part = Patience::new(self.connect_timeout.min(patience.left()));
             let allowed = part.left();
-            let gate = Arc::new(Gate::default());
-            let login = runtime.block_on(async {
-                let work = pin!(login::open(
-                    &self.url,
-                    self.tls.as_ref(),
-                    self.access,
-                    Arc::clone(&gate)
-                ));
-                part.wait(work).await
+            let mut coming = self.coming.take().unwrap_or_else(|| {
+                let timeout = self.connect_timeout.max(CONNECTING);
+                Coming::new(&self.url, self.tls.as_ref(), self.access, timeout)
             });
+            let login = runtime.block_on(coming.wait(&mut part));
             patience.take(allowed - part.left());
-            let login = login.unwrap_or_else(|| Err(late(&self.url, &gate, allowed)))?;
+            let Some(login) = login else {
+                let why = coming.why(&self.url, allowed);
+                if !coming.is_late() {
+                    self.coming = Some(coming);
+                }
+                return Err(why);
+            };
+            let login = login?;
             self.link = Some(Link { login, time_outs: 0 });
         }
         // Invariant: set above.

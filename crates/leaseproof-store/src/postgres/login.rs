@@ -1,12 +1,14 @@
 //! Making a connection: the socket, TLS by the server's own handshake, the login, and who answers.
 
 use crate::error::StoreError;
+use crate::patience::Patience;
 use crate::postgres::server::{Server, refusal};
 use crate::url::PostgresUrl;
 use crate::wire::{Gate, Gated, Tls, secured, tcp};
 use rustix::net::sockopt;
 use std::error::Error as _;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -46,13 +48,53 @@ pub(crate) struct Login {
     pub(crate) server: Server,
 }
 
-/// Connects and logs in.
-pub(crate) async fn open(
-    url: &PostgresUrl,
-    tls: Option<&Tls>,
-    access: Access,
+/// A connection that is being made. It outlives the call that began it: a server starts a process for
+/// each, and where many come at once, every one that is given up and begun anew makes it later for all.
+pub(crate) struct Coming {
+    work: Pin<Box<dyn Future<Output = Result<Login, StoreError>> + Send>>,
     gate: Arc<Gate>,
-) -> Result<Login, StoreError> {
+    patience: Patience,
+}
+
+impl Coming {
+    /// Begins nothing yet; `timeout` bounds it in running time, over all calls.
+    pub(crate) fn new(url: &PostgresUrl, tls: Option<&Tls>, access: Access, timeout: Duration) -> Self {
+        let gate = Arc::new(Gate::default());
+        let (url, tls, passed) = (url.clone(), tls.cloned(), Arc::clone(&gate));
+        Self {
+            work: Box::pin(async move { open(&url, tls.as_ref(), access, passed).await }),
+            gate,
+            patience: Patience::new(timeout),
+        }
+    }
+
+    /// Goes on with it for as long as `patience` lasts; `None` when that was too short.
+    pub(crate) async fn wait(&mut self, patience: &mut Patience) -> Option<Result<Login, StoreError>> {
+        let mut part = Patience::new(self.patience.left().min(patience.left()));
+        let allowed = part.left();
+        let login = part.wait(Pin::new(&mut self.work)).await;
+        let spent = allowed - part.left();
+        patience.take(spent);
+        self.patience.take(spent);
+        login
+    }
+
+    /// Whether it has had its time.
+    pub(crate) fn is_late(&self) -> bool {
+        self.patience.left().is_zero()
+    }
+
+    /// Why it hasn't come within `allowed`.
+    pub(crate) fn why(&self, url: &PostgresUrl, allowed: Duration) -> StoreError {
+        if self.gate.first_heard().is_some_and(is_foreign) {
+            return foreign(url);
+        }
+        unreachable(url, &format!("no answer within {allowed:?}"))
+    }
+}
+
+/// Connects and logs in.
+async fn open(url: &PostgresUrl, tls: Option<&Tls>, access: Access, gate: Arc<Gate>) -> Result<Login, StoreError> {
     let stream = stream(url, tls, Arc::clone(&gate)).await?;
     let mut config = Config::new();
     // Whether TLS is spoken was settled by us, before the first word of the protocol.
@@ -133,26 +175,25 @@ async fn ask(client: &Client, access: Access) -> Result<Server, Error> {
                          WHERE current_setting('synchronous_commit') = 'off'";
         }
     }
-    client.batch_execute(&settings).await?;
-    let row = client
-        .query_typed(
+    // All in one round trip. Some hosters don't let their users ask for the identity.
+    let (settled, who, identity) = tokio::join!(
+        client.batch_execute(&settings),
+        client.query_typed(
             "SELECT version(), current_setting('server_version_num')::int4, pg_is_in_recovery()",
             &[],
-        )
-        .await?;
+        ),
+        client.query_typed(
+            "SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint()",
+            &[],
+        ),
+    );
+    settled?;
     let mut server = Server::default();
-    if let Some(row) = row.first() {
+    if let Some(row) = who?.first() {
         server.full_version = row.try_get(0)?;
         server.number = row.try_get(1)?;
         server.replica = row.try_get(2)?;
     }
-    // Some hosters don't let their users ask this.
-    let identity = client
-        .query_typed(
-            "SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint()",
-            &[],
-        )
-        .await;
     server.identity = identity.ok().and_then(|rows| rows.first()?.try_get(0).ok());
     Ok(server)
 }
@@ -196,14 +237,6 @@ fn words(error: &Error) -> String {
 /// Whether no server of this protocol begins its answer like this.
 fn is_foreign(first: u8) -> bool {
     !FIRST_BYTES.contains(&first)
-}
-
-/// No login came about within `allowed`.
-pub(crate) fn late(url: &PostgresUrl, gate: &Gate, allowed: Duration) -> StoreError {
-    if gate.first_heard().is_some_and(is_foreign) {
-        return foreign(url);
-    }
-    unreachable(url, &format!("no answer within {allowed:?}"))
 }
 
 fn foreign(url: &PostgresUrl) -> StoreError {

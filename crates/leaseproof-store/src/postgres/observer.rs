@@ -44,7 +44,7 @@ enum Over {
     /// It is by the clock, and somebody may yet commit a renewal that was decided in time.
     Open,
     /// It is by the clock, and more can't be known: a standby, or a user who may not list locks.
-    Clock,
+    Unprovable,
 }
 
 impl Observer {
@@ -118,10 +118,10 @@ impl Observer {
         }
         // A standby knows nothing of its primary's writers.
         if row.replica || !self.may_list {
-            return Ok((during, row, Over::Clock));
+            return Ok((during, row, Over::Unprovable));
         }
         let Some(writers) = self.writers(patience)? else {
-            return Ok((during, row, Over::Clock));
+            return Ok((during, row, Over::Unprovable));
         };
         // Anew, since whoever was in the middle before the list may have committed before it, too.
         let (during, row) = self.row(key, patience)?;
@@ -136,8 +136,8 @@ impl Observer {
     }
 
     fn reading(&mut self, key: &str, during: Moment, row: &Row, over: Over) -> (Moment, Reading) {
-        // By the clock alone it is over only where more can't be known.
-        let expired = matches!(over, Over::Proven | Over::Clock);
+        // Never by the clock alone: that the expiry has passed is seen from `expires`, too.
+        let expired = over == Over::Proven;
         let server = self.client.connected_server();
         let epoch = server.map(|server: &Server| server.epoch(row.started, row.replica));
         let previous = self
@@ -152,7 +152,7 @@ impl Observer {
                 expired,
                 granted: None,
                 renewed: None,
-                write_lock: over == Over::Proven,
+                write_lock: expired,
             }),
             counter: row.entry.counter,
             server_ns: Some(row.now.saturating_mul(1000)),

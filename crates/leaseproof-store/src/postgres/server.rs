@@ -69,10 +69,12 @@ impl Server {
             ttl_floor: None,
             lock_delay: Duration::ZERO,
             clock: StoreClock::ServerWall,
-            expired_means: "the server's clock had reached the row's expires_at, and no transaction that was writing \
-                            to the table then is still open; the row itself stays until the next grant"
+            expired_means: "another holds the row, or the server's clock had reached its expires_at and no \
+                            transaction that was writing to the table then is still open; the row itself stays \
+                            until the next grant"
                 .to_owned(),
-            expiry_proof: ExpiryProof::WriteLockAfterExpiry,
+            // A reading calls a lease expired only with that proof in hand.
+            expiry_proof: ExpiryProof::SeenGone,
             consistent_reading: true,
             // granted_at and renewed_at are the server's wall clock, and that against our boot clock is
             // known to a round trip only.

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(url("postgres://me:p%40ss@h").password.as_deref(), Some("p@ss"));
         let tls = url("postgres://h/d?sslmode=require&sslrootcert=/ca.pem");
         assert!(tls.tls);
-        assert_eq!((tls.tls_name(), tls.ca), ("h", Some(PathBuf::from("/ca.pem"))));
+        assert_eq!((tls.tls_name(), &tls.ca), ("h", &Some(PathBuf::from("/ca.pem"))));
     }
 
     #[test]
