@@ -1,8 +1,14 @@
 //! A pause of our own process is no silence of the store: real SIGSTOP, real server.
 
+#[cfg(feature = "postgres")]
+mod postgres_server;
 mod redis_server;
 
+#[cfg(feature = "postgres")]
+use leaseproof_store::open_administrator;
 use leaseproof_store::{StoreUrl, open_lease};
+#[cfg(feature = "postgres")]
+use postgres_server::PostgresServer;
 use redis_server::{RedisServer, skip};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::io::{BufRead, BufReader};
@@ -46,17 +52,11 @@ fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }
 
-#[test]
-fn an_answer_that_waits_is_read_before_the_time_out_is_judged() {
-    let server = match RedisServer::start() {
-        Ok(server) => server,
-        Err(why) => {
-            return skip("an_answer_that_waits_is_read_before_the_time_out_is_judged", &why);
-        }
-    };
+/// Stops an owner whose request is in flight, and lets it go on when the answer has long been there.
+fn pause_in_flight(url: &str, freeze: impl FnOnce(), thaw: impl FnOnce()) {
     let mut child = Command::new(std::env::current_exe().expect("this binary"))
         .args(["--exact", "an_owner_that_is_paused", "--nocapture"])
-        .env(CHILD, server.url())
+        .env(CHILD, url)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -64,16 +64,38 @@ fn an_answer_that_waits_is_read_before_the_time_out_is_judged() {
     let mut output = BufReader::new(child.stdout.take().expect("its output"));
     line(&mut output, "ready");
     // The server is silent, so that the request is in flight when the owner is stopped.
-    server.freeze();
+    freeze();
     drop(child.stdin.take());
     line(&mut output, "sending");
     std::thread::sleep(TIMEOUT / 6);
     kill_process(pid(&child), Signal::STOP).expect("it can be stopped");
     waitid(WaitId::Pid(pid(&child)), WaitIdOptions::STOPPED).expect("it is stopped");
-    server.thaw();
+    thaw();
     std::thread::sleep(TIMEOUT * 3);
     kill_process(pid(&child), Signal::CONT).expect("it can go on");
     let outcome = line(&mut output, "outcome");
     child.wait().expect("it ends");
     assert!(outcome.starts_with("outcome Applied"), "{outcome}");
+}
+
+#[test]
+fn an_answer_that_waits_is_read_before_the_time_out_is_judged() {
+    match RedisServer::start() {
+        Ok(server) => pause_in_flight(&server.url(), || server.freeze(), || server.thaw()),
+        Err(why) => skip("an_answer_that_waits_is_read_before_the_time_out_is_judged", &why),
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn an_answer_of_postgresql_that_waits_is_read_too() {
+    match PostgresServer::start() {
+        Ok(server) => {
+            open_administrator(&server.url().parse().expect("a URL"), LONG)
+                .and_then(|mut lab| lab.prepare())
+                .expect("the table can be made");
+            pause_in_flight(&server.url(), || server.freeze(), || server.thaw());
+        }
+        Err(why) => skip("an_answer_of_postgresql_that_waits_is_read_too", &why),
+    }
 }

@@ -664,6 +664,27 @@ fn tls() {
 }
 
 #[test]
+fn the_page_prints_what_it_says() {
+    const PAGE: &str = include_str!("../../../docs/stores/postgres.md");
+    let server = match PostgresServer::start() {
+        Ok(server) => server,
+        Err(why) => return skip("the_page_prints_what_it_says", &why),
+    };
+    let blocks = |language: &str| -> Vec<&str> {
+        PAGE.split(&format!("```{language}\n"))
+            .skip(1)
+            .filter_map(|rest| rest.split("```").next())
+            .collect()
+    };
+    let printed = server.psql(&blocks("sql").join("\n"));
+    assert_eq!(printed, blocks("text").concat().trim_end());
+    // Its table is the adapter's.
+    prepare(&server);
+    let grant = granted(&mut *owner(&server), LONG);
+    assert_eq!(read(&server).held.map(|held| held.holder), Some(grant.holder));
+}
+
+#[test]
 fn many_keys_under_a_prefix_are_counted_within_bounds() {
     let server = server!("many_keys_under_a_prefix_are_counted_within_bounds");
     server.psql(

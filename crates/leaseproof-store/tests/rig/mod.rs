@@ -59,6 +59,7 @@ impl Rig {
         })
     }
 
+    #[cfg(feature = "postgres")]
     pub fn postgres() -> Result<Self, String> {
         let server = PostgresServer::start()?;
         let url: StoreUrl = server.url().parse().expect("a URL");
