@@ -134,7 +134,8 @@ pub trait Administer: Send {
     }
 }
 
-/// Opens an observer; `timeout` bounds each of its calls, this one too.
+/// Opens an observer; `timeout` bounds each of its calls, this one too. Only PostgreSQL gets three
+/// seconds for this one where `timeout` is shorter: it starts a process for each connection.
 ///
 /// # Errors
 /// When nothing answers there, or it refuses. A replica may be observed.

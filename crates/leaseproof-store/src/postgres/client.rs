@@ -25,6 +25,9 @@ const TIME_OUTS: u8 = 3;
 /// ends before leaves it to the next one.
 const CONNECTING: Duration = Duration::from_secs(1);
 
+/// The same for an observer's first one, which is waited for.
+pub(crate) const OPENING: Duration = Duration::from_secs(3);
+
 /// A parameter and its type: a statement with both needs no round trip to be prepared.
 pub(crate) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
@@ -224,7 +227,7 @@ impl Client {
             let login = runtime.block_on(coming.wait(&mut part));
             patience.take(allowed - part.left());
             let Some(login) = login else {
-                let why = coming.why(&self.url, allowed);
+                let why = coming.why(allowed);
                 if !coming.is_late() {
                     self.coming = Some(coming);
                 }

@@ -27,6 +27,9 @@ const KEEPALIVE: Duration = Duration::from_secs(15);
 /// network's queue to be applied when nobody remembers it.
 const UNACKNOWLEDGED_MS: u32 = 30_000;
 
+/// How often an answer in another protocol is looked for, which would never become a login.
+const GLANCE: Duration = Duration::from_millis(50);
+
 /// The first byte of whatever a server of this protocol may answer to a login: authentication, error,
 /// notice, protocol version.
 const FIRST_BYTES: &[u8] = b"RENv";
@@ -51,6 +54,7 @@ pub(crate) struct Login {
 /// A connection that is being made. It outlives the call that began it: a server starts a process for
 /// each, and where many come at once, every one that is given up and begun anew makes it later for all.
 pub(crate) struct Coming {
+    url: PostgresUrl,
     work: Pin<Box<dyn Future<Output = Result<Login, StoreError>> + Send>>,
     gate: Arc<Gate>,
     patience: Patience,
@@ -60,9 +64,10 @@ impl Coming {
     /// Begins nothing yet; `timeout` bounds it in running time, over all calls.
     pub(crate) fn new(url: &PostgresUrl, tls: Option<&Tls>, access: Access, timeout: Duration) -> Self {
         let gate = Arc::new(Gate::default());
-        let (url, tls, passed) = (url.clone(), tls.cloned(), Arc::clone(&gate));
+        let (place, tls, passed) = (url.clone(), tls.cloned(), Arc::clone(&gate));
         Self {
-            work: Box::pin(async move { open(&url, tls.as_ref(), access, passed).await }),
+            url: url.clone(),
+            work: Box::pin(async move { open(&place, tls.as_ref(), access, passed).await }),
             gate,
             patience: Patience::new(timeout),
         }
@@ -72,7 +77,16 @@ impl Coming {
     pub(crate) async fn wait(&mut self, patience: &mut Patience) -> Option<Result<Login, StoreError>> {
         let mut part = Patience::new(self.patience.left().min(patience.left()));
         let allowed = part.left();
-        let login = part.wait(Pin::new(&mut self.work)).await;
+        let mut login = None;
+        while login.is_none() && !part.left().is_zero() {
+            let mut glance = Patience::new(part.left().min(GLANCE));
+            let before = glance.left();
+            login = glance.wait(Pin::new(&mut self.work)).await;
+            part.take(before - glance.left());
+            if login.is_none() && self.gate.first_heard().is_some_and(is_foreign) {
+                login = Some(Err(foreign(&self.url)));
+            }
+        }
         let spent = allowed - part.left();
         patience.take(spent);
         self.patience.take(spent);
@@ -85,11 +99,8 @@ impl Coming {
     }
 
     /// Why it hasn't come within `allowed`.
-    pub(crate) fn why(&self, url: &PostgresUrl, allowed: Duration) -> StoreError {
-        if self.gate.first_heard().is_some_and(is_foreign) {
-            return foreign(url);
-        }
-        unreachable(url, &format!("no answer within {allowed:?}"))
+    pub(crate) fn why(&self, allowed: Duration) -> StoreError {
+        unreachable(&self.url, &format!("no answer within {allowed:?}"))
     }
 }
 

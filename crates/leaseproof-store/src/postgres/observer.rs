@@ -6,7 +6,7 @@ use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::postgres::client::{Client, Failed};
+use crate::postgres::client::{Client, Failed, OPENING};
 use crate::postgres::login::Access;
 use crate::postgres::proof::{Proofs, Writers};
 use crate::postgres::row::{Entry, Row};
@@ -49,8 +49,8 @@ enum Over {
 
 impl Observer {
     pub(crate) fn open(url: &PostgresUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut client = Client::new(url, Access::Read, timeout)?;
-        let facts = client.server(&mut Patience::new(timeout))?.facts();
+        let mut client = Client::new(url, Access::Read, timeout.max(OPENING))?;
+        let facts = client.server(&mut Patience::new(timeout.max(OPENING)))?.facts();
         Ok(Self {
             client,
             timeout,

@@ -92,7 +92,7 @@ impl PostgresUrl {
     }
 
     /// The text that a certificate is checked against.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "the adapter asks"))]
+    #[cfg_attr(not(any(test, feature = "postgres")), expect(dead_code, reason = "the adapter asks"))]
     pub(crate) fn tls_name(&self) -> &str {
         self.server_name.as_deref().unwrap_or(&self.host)
     }
@@ -195,7 +195,6 @@ impl fmt::Debug for PostgresUrl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::url::StoreUrl;
 
     fn url(text: &str) -> PostgresUrl {
         PostgresUrl::parse(text).expect(text)
@@ -275,7 +274,7 @@ mod tests {
     #[cfg(feature = "postgres")]
     #[test]
     fn a_relay_in_front_keeps_the_rest() {
-        let parse = |text: &str| text.parse::<StoreUrl>().expect(text);
+        let parse = |text: &str| text.parse::<crate::url::StoreUrl>().expect(text);
         let tls = parse("postgres://me:s%23@db.example/locks?sslmode=verify-full&ca=/ca.pem&table=t");
         assert_eq!(tls.host_port(), Some(("db.example", 5432)));
         assert!(!tls.is_loopback());

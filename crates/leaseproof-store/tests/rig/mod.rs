@@ -32,6 +32,7 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "this build has no adapter"))]
     Postgres(PostgresServer),
 }
 

@@ -18,7 +18,7 @@ use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::{Ask, ScenarioId};
 use leaseproof_proc::clock::boot_now;
-use leaseproof_store::{Observe, StoreError, StoreUrl};
+use leaseproof_store::StoreUrl;
 use leaseproof_witness::{Place, Seen, Setup, Witness};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
@@ -30,8 +30,6 @@ const READING: Duration = Duration::from_secs(1);
 const READING_BESIDE_WRITERS: Duration = Duration::from_millis(50);
 /// How long an administrator's or the lab's own call may take.
 const CALL: Duration = Duration::from_secs(2);
-/// How long the observer's connection may take to come about.
-const OPENING: Duration = Duration::from_secs(5);
 
 impl<'a> Stage<'a> {
     /// Whether this host and this store can offer the scenario.
@@ -88,12 +86,15 @@ impl<'a> Stage<'a> {
         let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
         admin.prepare().map_err(|error| error.to_string())?;
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
-        let reading = if ready.facts.writer_can_block {
-            READING_BESIDE_WRITERS
-        } else {
-            READING
-        };
-        let observer = open_observer(&url, reading).map_err(|error| error.to_string())?;
+        let observer = leaseproof_store::open_observer(
+            &url,
+            if ready.facts.writer_can_block {
+                READING_BESIDE_WRITERS
+            } else {
+                READING
+            },
+        )
+        .map_err(|error| error.to_string())?;
         let rate = SamplerSettings {
             calm: Duration::from_millis(25),
             quick: Duration::from_millis(3),
@@ -292,20 +293,6 @@ fn own_store(url: &StoreUrl, run: &str, name: &str) -> StoreUrl {
         .map(|stem| stem.to_string_lossy().into_owned())
         .unwrap_or_default();
     StoreUrl::Sqlite(path.with_file_name(format!("{stem}.{run}.{name}.db")))
-}
-
-/// A store that starts a process for each connection is slow to answer when all scenarios begin at
-/// once; its readings aren't, later.
-fn open_observer(url: &StoreUrl, reading: Duration) -> Result<Box<dyn Observe>, StoreError> {
-    let until = boot_now().plus(OPENING);
-    loop {
-        match leaseproof_store::open_observer(url, reading) {
-            Err(StoreError::Unreachable { .. } | StoreError::TimedOut(_)) if boot_now() < until => {
-                std::thread::sleep(reading / 10);
-            }
-            opened => return opened,
-        }
-    }
 }
 
 fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
