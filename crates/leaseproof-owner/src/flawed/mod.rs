@@ -4,11 +4,15 @@
 
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod sqlite;
 
 #[cfg(feature = "etcd")]
 use crate::flawed::etcd::Etcd;
+#[cfg(feature = "postgres")]
+use crate::flawed::postgres::Postgres;
 use crate::flawed::redis::Redis;
 use crate::flawed::sqlite::Sqlite;
 use leaseproof_model::clock::BootNanos;
@@ -59,11 +63,13 @@ impl Flawed {
     /// # Errors
     /// When its URL can't be used.
     pub fn open(url: &StoreUrl) -> Result<Self, String> {
-        Ok(Self(match url.path() {
-            Some(path) => Box::new(Sqlite::new(path)?),
+        Ok(Self(match url {
+            StoreUrl::Sqlite(path) => Box::new(Sqlite::new(path)?),
+            StoreUrl::Redis(_) => Box::new(Redis::new(&url.with_secrets())?),
             #[cfg(feature = "etcd")]
-            None if url.kind() == "etcd" => Box::new(Etcd::new(url)?),
-            None => Box::new(Redis::new(&url.with_secrets())?),
+            StoreUrl::Etcd(_) => Box::new(Etcd::new(url)?),
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(_) => Box::new(Postgres::new(&url.with_secrets())?),
         }))
     }
 

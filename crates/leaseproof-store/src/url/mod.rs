@@ -13,6 +13,11 @@ mod etcd;
 
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdUrl;
+#[cfg(feature = "postgres")]
+mod postgres;
+
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresUrl;
 
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
@@ -24,6 +29,9 @@ pub enum StoreUrl {
     /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
     #[cfg(feature = "etcd")]
     Etcd(EtcdUrl),
+    /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresUrl),
 }
 
 /// The URL of a Redis server.
@@ -45,8 +53,8 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS) or \
-                   etcd://[user:password@]host[:port] (etcds:// for TLS)";
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS), \
+                   postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS)";
 
 /// Stores for which a build may have an adapter.
 const KNOWN: &[&str] = &["etcd", "etcds", "zk", "consul", "postgres", "postgresql"];
@@ -63,6 +71,8 @@ impl FromStr for StoreUrl {
             "redis" | "rediss" => redis(text).map(Self::Redis),
             #[cfg(feature = "etcd")]
             "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
+            #[cfg(feature = "postgres")]
+            "postgres" | "postgresql" => PostgresUrl::parse(text).map(Self::Postgres),
             "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
                 text,
                 "a unix socket can't be watched or cut on its way: let the server listen on \
@@ -168,6 +178,17 @@ fn refuse(text: &str, why: String) -> StoreError {
     StoreError::Url { url: redact(text), why }
 }
 
+/// Puts host and port into a URL that has some.
+fn set_place(given: &mut Url, host: &str, port: u16) {
+    let text = match host.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{host}]"),
+        Err(_) => host.to_owned(),
+    };
+    // Both can only fail on a URL that has no host.
+    let _ = given.set_host(Some(&text));
+    let _ = given.set_port(Some(port));
+}
+
 /// A text that may be a URL, with anything that may be a password cut out.
 fn redact(text: &str) -> String {
     match (text.split_once("://"), text.rfind('@')) {
@@ -181,7 +202,7 @@ fn redact(text: &str) -> String {
 }
 
 impl StoreUrl {
-    /// `sqlite`, `redis`, `etcd`.
+    /// `sqlite`, `redis`, `etcd`, `postgres`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -189,6 +210,8 @@ impl StoreUrl {
             Self::Redis(_) => "redis",
             #[cfg(feature = "etcd")]
             Self::Etcd(_) => "etcd",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "postgres",
         }
     }
 
@@ -218,6 +241,8 @@ impl StoreUrl {
             Self::Redis(server) => Some((&server.host, server.port)),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => Some((&server.host, server.port)),
         }
     }
 
@@ -231,6 +256,8 @@ impl StoreUrl {
             Self::Redis(server) => server,
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => return Self::Postgres(server.behind(host, port)),
         };
         let mut moved = server.clone();
         if server.tls && server.host != host && server.server_name.is_none() {
@@ -239,13 +266,7 @@ impl StoreUrl {
         }
         moved.host = host.to_owned();
         moved.port = port;
-        let text = match host.parse::<Ipv6Addr>() {
-            Ok(_) => format!("[{host}]"),
-            Err(_) => host.to_owned(),
-        };
-        // Both can only fail on a URL that has no host, and this one has.
-        let _ = moved.given.set_host(Some(&text));
-        let _ = moved.given.set_port(Some(port));
+        set_place(&mut moved.given, host, port);
         Self::Redis(moved)
     }
 
@@ -257,6 +278,8 @@ impl StoreUrl {
             Self::Redis(server) => server.given.to_string(),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => server.given.to_string(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.given.to_string(),
         }
     }
 }
@@ -275,6 +298,8 @@ impl fmt::Display for StoreUrl {
             Self::Redis(server) => server.fmt(f),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => server.fmt(f),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.fmt(f),
         }
     }
 }
