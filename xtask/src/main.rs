@@ -4,8 +4,11 @@ mod build;
 mod etcd;
 mod matrix;
 mod plan;
+#[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]
+mod postgres_server;
 mod redis;
 mod runs;
+mod server;
 mod torture;
 mod truth;
 

@@ -12,10 +12,9 @@ mod recheck;
 mod suites;
 
 use crate::build;
-use crate::etcd::Etcd;
 use crate::matrix::Matrix;
-use crate::redis::Redis;
 use crate::runs::Ran;
+use crate::server::Server;
 use clap::Args;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -23,7 +22,7 @@ use std::sync::Mutex;
 /// The arguments.
 #[derive(Args)]
 pub struct TruthArgs {
-    /// `sqlite`, `redis` or `etcd`; the first two if none is named.
+    /// `sqlite`, `redis`, `etcd` or `postgres`; the first two if none is named.
     #[arg(long)]
     store: Vec<String>,
     /// Only this flaw (can be given again); `none` for no flaw.
@@ -65,18 +64,6 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
         true => vec!["sqlite", "redis"],
         false => args.store.iter().map(String::as_str).collect(),
     };
-    let redis = if stores.contains(&"redis") {
-        Redis::start()
-    } else {
-        None
-    };
-    if stores.contains(&"redis") && redis.is_none() {
-        println!("skipped: redis: there is no redis-server (set LEASEPROOF_REDIS_SERVER)");
-    }
-    let etcd = if stores.contains(&"etcd") { Etcd::start() } else { None };
-    if stores.contains(&"etcd") && etcd.is_none() {
-        println!("skipped: etcd: there is no etcd (set LEASEPROOF_ETCD)");
-    }
     let _ = std::fs::remove_dir_all(&args.out);
     std::fs::create_dir_all(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;
     let out = args.out.canonicalize().map_err(|error| error.to_string())?;
@@ -84,11 +71,18 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
     let mut wrong = Vec::new();
     let mut kept = Vec::new();
     for store in stores {
-        let url = match (store, &redis, &etcd) {
-            ("redis", Some(server), _) => server.url(),
-            ("etcd", _, Some(server)) => server.url(),
-            ("redis" | "etcd", ..) => continue,
-            _ => format!("sqlite:{}", out.join("locks.db").display()),
+        let server = match Server::start(store) {
+            Some(Ok(server)) => Some(server),
+            Some(Err(why)) => {
+                println!("skipped: {store}: {why}");
+                continue;
+            }
+            None if store == "sqlite" => None,
+            None => return Err(format!("there is no store `{store}` here")),
+        };
+        let url = match &server {
+            Some(server) => server.url.clone(),
+            None => format!("sqlite:{}", out.join("locks.db").display()),
         };
         flaws::run(args, &program, &out, store, &url, &mut matrix, &mut wrong, &mut kept)?;
         suites::run(args, &program, &out, store, &url, &mut matrix, &mut wrong);

@@ -14,7 +14,7 @@ pub struct VerifyArgs {
     /// names a CA of its own). Given again: the run is on all of them, side by side.
     #[arg(long, value_name = "URL", help_heading = "Plan")]
     pub store: Vec<String>,
-    /// Start a server of this kind for the run (redis), and run on it; only such a store meets faults of a
+    /// Start a server of this kind for the run (redis, etcd), and run on it; only such a store meets faults of a
     /// store. Can be given again.
     #[arg(long, value_name = "KIND", help_heading = "Plan")]
     pub start_store: Vec<String>,

@@ -2,7 +2,7 @@
 
 mod recipe;
 
-pub use recipe::{ALL, Recipe};
+pub use recipe::{ALL, Ports, Recipe};
 
 use leaseproof_fault::launch::{Launch, Launched, launch};
 use leaseproof_fault::shim::ShimFile;
@@ -27,7 +27,7 @@ pub struct Server {
     recipe: &'static Recipe,
     program: PathBuf,
     dir: PathBuf,
-    port: u16,
+    ports: Ports,
     shim: Option<Arc<ShimFile>>,
     launched: Option<Launched>,
 }
@@ -42,7 +42,7 @@ impl Server {
         let program = recipe.find()?;
         let fail = |error: std::io::Error| format!("a server of {} can't be started: {error}", recipe.kind);
         std::fs::create_dir_all(dir).map_err(fail)?;
-        let port = free_port().map_err(fail)?;
+        let ports = free_ports().map_err(fail)?;
         let shim = match stepped {
             true => Some(Arc::new(ShimFile::create(dir).map_err(|error| error.to_string())?)),
             false => None,
@@ -51,7 +51,7 @@ impl Server {
             recipe,
             program,
             dir: dir.to_owned(),
-            port,
+            ports,
             shim,
             launched: None,
         };
@@ -65,7 +65,7 @@ impl Server {
     /// Never: a recipe's URL is one of a store.
     #[must_use]
     pub fn url(&self) -> StoreUrl {
-        (self.recipe.url)(self.port)
+        (self.recipe.url)(self.ports.client)
             .parse()
             .expect("a recipe's URL is one of a store")
     }
@@ -118,7 +118,7 @@ impl Server {
         let mut argv: Vec<std::ffi::OsString> = ["sh", "-c", r#"exec "$@" >>"$0" 2>&1"#].map(Into::into).into();
         argv.push(self.log().into());
         argv.extend(
-            (self.recipe.command)(&self.program, &data, self.port)
+            (self.recipe.command)(&self.program, &data, self.ports)
                 .into_iter()
                 .map(Into::into),
         );
@@ -168,8 +168,15 @@ impl Server {
     }
 }
 
-/// A port that nobody listens on. Another may take it before the server does: then that does not start, and
+/// Ports that nobody listens on. Another may take one before the server does: then that does not start, and
 /// says so.
-fn free_port() -> std::io::Result<u16> {
-    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+fn free_ports() -> std::io::Result<Ports> {
+    let (client, peer) = (
+        TcpListener::bind(("127.0.0.1", 0))?,
+        TcpListener::bind(("127.0.0.1", 0))?,
+    );
+    Ok(Ports {
+        client: client.local_addr()?.port(),
+        peer: peer.local_addr()?.port(),
+    })
 }
