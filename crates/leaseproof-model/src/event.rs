@@ -319,8 +319,12 @@ pub struct Held {
     pub holder: HolderId,
     /// The fencing token, where the store keeps one with the lease.
     pub token: Option<Token>,
-    /// When it will expire, on the lab's boot clock; `None`: it has no TTL.
+    /// When it will expire, on the lab's boot clock; `None`: it has no TTL (or `bound` is there).
     pub expires: Option<Moment>,
+    /// Where the store does not show when the lease will expire: the TTL that it granted. `expires`
+    /// is `None` then, and says nothing about a missing TTL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bound: Option<Duration>,
     /// Whether that moment has passed by the store's own clock in this very reading (SQLite keeps an
     /// expired row until the next grant).
     pub expired: bool,

@@ -31,6 +31,18 @@ pub struct StoreFacts {
     pub exact_moments: bool,
     /// Whether a frozen owner can block the store for all others (SQLite's single writer).
     pub writer_can_block: bool,
+    /// Whether a reading shows when the lease will expire. A lease that lives as long as a session
+    /// has a TTL (`Held::bound`), and nobody but the server knows when it was last extended.
+    #[serde(default = "shown")]
+    pub shows_expiry: bool,
+    /// Whether a renewal can be seen in the readings: by its moment, or by the expiry that moves.
+    #[serde(default = "shown")]
+    pub shows_renewals: bool,
+}
+
+/// What a record from before these fields says: its stores showed both.
+fn shown() -> bool {
+    true
 }
 
 /// The clock by which a store ends a lease.

@@ -299,6 +299,7 @@ mod tests {
                 holder: HolderId::from(holder),
                 token: None,
                 expires: None,
+                bound: None,
                 expired: false,
                 granted: None,
                 renewed: None,

@@ -48,6 +48,8 @@ pub fn ask(scenario: ScenarioId, witness: WitnessMode) -> Ask {
             consistent_reading: true,
             exact_moments: true,
             writer_can_block: true,
+            shows_expiry: true,
+            shows_renewals: true,
         },
         budget: Budget::standard(),
         key: HOSTILE.to_owned(),

@@ -113,6 +113,7 @@ impl Tape {
             holder: HolderId::from(holder),
             token: Some(Token(token)),
             expires: Some(Moment::exact(boot(expires))),
+            bound: None,
             expired: expires < ms,
             granted: Some(boot(granted)),
             renewed: None,

@@ -144,6 +144,7 @@ impl Observe for Observer {
                 holder,
                 token,
                 expires: expiry.moment(answer.server_ns, moment),
+                bound: None,
                 expired: false,
                 granted: None,
                 renewed: None,

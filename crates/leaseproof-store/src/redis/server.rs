@@ -91,6 +91,8 @@ impl Server {
             consistent_reading: true,
             exact_moments: false,
             writer_can_block: false,
+            shows_expiry: true,
+            shows_renewals: true,
         }
     }
 }

@@ -40,5 +40,7 @@ pub(crate) fn facts() -> StoreFacts {
         consistent_reading: true,
         exact_moments: true,
         writer_can_block: true,
+        shows_expiry: true,
+        shows_renewals: true,
     }
 }

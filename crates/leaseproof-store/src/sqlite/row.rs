@@ -98,6 +98,7 @@ impl LeaseRow {
             holder: self.id(),
             token: Some(counter),
             expires,
+            bound: None,
             expired: self.is_over(now, boot_id),
             granted: self.granted.filter(|_| this_boot),
             renewed: self.renewed.filter(|_| this_boot),
