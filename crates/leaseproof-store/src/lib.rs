@@ -8,6 +8,7 @@
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
+//! - `wire`: the bytes between us and a server; `http`: requests on them
 //! - `sqlite`, `redis`: the adapters
 
 use leaseproof_model::event::Reading;
@@ -19,12 +20,15 @@ use std::time::Duration;
 mod clock;
 mod done;
 mod error;
+#[cfg(feature = "http")]
+mod http;
 mod patience;
 mod redis;
 mod seen;
 mod sqlite;
 pub mod url;
 mod value;
+mod wire;
 
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;

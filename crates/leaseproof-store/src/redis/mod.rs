@@ -10,7 +10,6 @@ mod observer;
 mod owner;
 mod script;
 mod server;
-mod stream;
 
 pub(crate) use administrator::Administrator;
 pub(crate) use observer::Observer;

@@ -4,14 +4,9 @@
 //! no byte was handed to the socket can't have been applied. For that to stay true the gate can be
 //! shut, since the client library may still hold the request in a buffer.
 
-use crate::error::StoreError;
-use crate::url::RedisUrl;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use super::tls::Tls;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -51,16 +46,15 @@ pub(crate) struct Gated {
 }
 
 impl Gated {
-    /// Connects to the server of `url`.
-    pub(crate) async fn connect(url: &RedisUrl, tls: Option<Arc<ClientConfig>>, gate: Arc<Gate>) -> io::Result<Self> {
-        let stream = tcp(&url.host, url.port).await?;
+    /// Connects to a server.
+    pub(crate) async fn connect(host: &str, port: u16, tls: Option<&Tls>, gate: Arc<Gate>) -> io::Result<Self> {
+        let stream = tcp(host, port).await?;
         stream.set_nodelay(true)?;
         let inner: Box<dyn Transport> = match tls {
             None => Box::new(stream),
-            Some(config) => {
-                let name = ServerName::try_from(url.tls_name().to_owned())
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-                Box::new(TlsConnector::from(config).connect(name, stream).await?)
+            Some(tls) => {
+                let connector = TlsConnector::from(Arc::clone(&tls.config));
+                Box::new(connector.connect(tls.name.clone(), stream).await?)
             }
         };
         Ok(Self { inner, gate })
@@ -109,49 +103,6 @@ impl AsyncWrite for Gated {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(context)
     }
-}
-
-/// What a server's certificate is checked by: the file of the URL, or the system's certificates.
-pub(crate) fn tls_config(url: &RedisUrl) -> Result<Option<Arc<ClientConfig>>, StoreError> {
-    if !url.tls {
-        return Ok(None);
-    }
-    let wrong = |why: String| StoreError::Url {
-        url: url.to_string(),
-        why,
-    };
-    let mut roots = RootCertStore::empty();
-    match &url.ca {
-        Some(file) => {
-            for certificate in certificates(file).map_err(wrong)? {
-                roots
-                    .add(certificate)
-                    .map_err(|error| wrong(format!("{}: {error}", file.display())))?;
-            }
-        }
-        None => {
-            // Some of a system's certificates are often broken; the others still count.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    if roots.is_empty() {
-        return Err(wrong(
-            "no certificate to trust was found: give a PEM file by ?ca=PATH".to_owned(),
-        ));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| wrong(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Some(Arc::new(config)))
-}
-
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    CertificateDer::pem_file_iter(file)
-        .and_then(Iterator::collect)
-        .map_err(|error| format!("the CA file {} can't be used: {error}", file.display()))
 }
 
 #[cfg(test)]
