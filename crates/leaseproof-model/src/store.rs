@@ -17,6 +17,9 @@ pub struct StoreFacts {
     pub late_bound: Duration,
     /// The smallest TTL that the store grants, if it has a floor.
     pub ttl_floor: Option<Duration>,
+    /// The greatest TTL that the store grants, if it has a ceiling.
+    #[serde(default)]
+    pub ttl_ceiling: Option<Duration>,
     /// How long the store refuses the next holder after a loss.
     pub lock_delay: Duration,
     /// The clock by which the store ends a lease.

@@ -9,7 +9,7 @@
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
 //! - `wire`: the bytes between us and a server; `http`: requests on them
-//! - `sqlite`, `redis`: the adapters
+//! - `sqlite`, `redis`, `zookeeper`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -29,6 +29,8 @@ mod sqlite;
 pub mod url;
 mod value;
 mod wire;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
@@ -140,6 +142,8 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Observer::open(url, timeout)?),
     })
 }
 
@@ -152,6 +156,8 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Owner::open(url, connect_timeout)?),
     })
 }
 
@@ -163,6 +169,8 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Administrator::open(url, timeout)?),
     })
 }
 
@@ -174,5 +182,7 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Ok(zookeeper::Observer::open(url, timeout)?.facts().clone()),
     }
 }

@@ -79,6 +79,7 @@ impl Story {
                     early_slack: Duration::from_millis(1),
                     late_bound: Duration::from_millis(1200),
                     ttl_floor: None,
+                    ttl_ceiling: None,
                     lock_delay: Duration::ZERO,
                     clock: StoreClock::ServerWall,
                     expired_means: "the key is gone".to_owned(),

@@ -41,6 +41,7 @@ pub fn ask(scenario: ScenarioId, witness: WitnessMode) -> Ask {
             early_slack: Duration::ZERO,
             late_bound: Duration::from_millis(3500),
             ttl_floor: None,
+            ttl_ceiling: None,
             lock_delay: Duration::ZERO,
             clock: StoreClock::Boot,
             expired_means: "a write lock was obtained after the expiry".to_owned(),

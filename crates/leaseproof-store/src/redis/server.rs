@@ -82,6 +82,7 @@ impl Server {
             // serves one command at a time.
             late_bound: Duration::from_millis(10),
             ttl_floor: None,
+            ttl_ceiling: None,
             lock_delay: Duration::ZERO,
             clock: StoreClock::ServerWall,
             expired_means: "the key reads as absent, or holds another value: the server's wall clock \

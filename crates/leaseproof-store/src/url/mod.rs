@@ -8,6 +8,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use url::{Host, Url};
 
+#[cfg(feature = "zookeeper")]
+mod server;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
+
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::ZooKeeperUrl;
+
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
@@ -15,6 +23,9 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
+    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
+    #[cfg(feature = "zookeeper")]
+    ZooKeeper(ZooKeeperUrl),
 }
 
 /// The URL of a Redis server.
@@ -58,7 +69,15 @@ impl FromStr for StoreUrl {
                 text,
                 "Valkey speaks the Redis protocol: write redis:// (or rediss:// for TLS)".to_owned(),
             )),
-            "etcd" | "zk" | "consul" | "postgres" | "postgresql" => {
+            #[cfg(feature = "zookeeper")]
+            "zookeeper" | "zk" => zookeeper::parse(text, false).map(Self::ZooKeeper),
+            #[cfg(feature = "zookeeper")]
+            "zookeepers" | "zks" => zookeeper::parse(text, true).map(Self::ZooKeeper),
+            #[cfg(not(feature = "zookeeper"))]
+            "zookeeper" | "zookeepers" | "zk" | "zks" => {
+                Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
+            }
+            "etcd" | "consul" | "postgres" | "postgresql" => {
                 Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
             }
             _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
@@ -167,12 +186,14 @@ fn redact(text: &str) -> String {
 }
 
 impl StoreUrl {
-    /// `sqlite` or `redis`.
+    /// `sqlite`, `redis` …
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
             Self::Redis(_) => "redis",
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(_) => "zookeeper",
         }
     }
 
@@ -181,7 +202,7 @@ impl StoreUrl {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) => Some(path),
-            Self::Redis(_) => None,
+            _ => None,
         }
     }
 
@@ -197,6 +218,8 @@ impl StoreUrl {
                         .parse()
                         .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
             }
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.server.is_loopback(),
         }
     }
 
@@ -206,6 +229,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) => None,
             Self::Redis(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => Some((&url.server.host, url.server.port)),
         }
     }
 
@@ -214,8 +239,15 @@ impl StoreUrl {
     /// doesn't know that option needs a relay under the same name.
     #[must_use]
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
-        let Self::Redis(server) = self else {
-            return self.clone();
+        let server = match self {
+            Self::Sqlite(_) => return self.clone(),
+            Self::Redis(server) => server,
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => {
+                let mut moved = url.clone();
+                moved.server = url.server.moved(host, port);
+                return Self::ZooKeeper(moved);
+            }
         };
         let mut moved = server.clone();
         if server.tls && server.host != host && server.server_name.is_none() {
@@ -240,6 +272,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(server) => server.given.to_string(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.server.with_secrets(),
         }
     }
 }
@@ -256,6 +290,8 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Redis(server) => server.fmt(f),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.fmt(f),
         }
     }
 }
