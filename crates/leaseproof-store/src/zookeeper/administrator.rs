@@ -131,7 +131,7 @@ impl Administer for Administrator {
                 code => return Err(code.error(url, &below)),
             };
             let key = key_of(&below);
-            if names.is_empty() && !stat.is_container() && !below.is_empty() && !key.starts_with(prefix) {
+            if names.is_empty() && !stat.emptied && !below.is_empty() && !key.starts_with(prefix) {
                 found += 1;
             }
             if found >= ENOUGH {

@@ -9,6 +9,8 @@ pub(crate) struct Code(pub(crate) i32);
 
 impl Code {
     pub(crate) const OK: Self = Self(0);
+    /// Another part of the transaction failed.
+    pub(crate) const OTHER_PART: Self = Self(-2);
     pub(crate) const NO_NODE: Self = Self(-101);
     pub(crate) const NO_AUTH: Self = Self(-102);
     pub(crate) const BAD_VERSION: Self = Self(-103);

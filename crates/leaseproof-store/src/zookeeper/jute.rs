@@ -92,13 +92,18 @@ impl<'a> Reader<'a> {
         let _ctime = self.long()?;
         let _mtime = self.long()?;
         let version = self.int()?;
-        let _cversion = self.int()?;
+        let cversion = self.int()?;
         let _aversion = self.int()?;
         let owner = self.long()?;
-        let _length = self.int()?;
+        let length = self.int()?;
         let _children = self.int()?;
         let _pzxid = self.long()?;
-        Ok(Stat { czxid, version, owner })
+        Ok(Stat {
+            czxid,
+            version,
+            owner,
+            emptied: length == 0 && cversion > 0,
+        })
     }
 }
 
@@ -109,8 +114,10 @@ pub(crate) struct Stat {
     pub(crate) czxid: i64,
     /// The version of its data.
     pub(crate) version: i32,
-    /// The session that it ends with; 0: none; a mark for containers.
+    /// The session that it ends with; 0: none. Containers are shown as having none, too.
     owner: i64,
+    /// It has no data, and had others below it: what is left of a path.
+    pub(crate) emptied: bool,
 }
 
 impl Stat {
@@ -118,14 +125,9 @@ impl Stat {
         u64::try_from(self.czxid).ok().map(Token)
     }
 
-    pub(crate) fn is_container(&self) -> bool {
-        self.owner == i64::MIN
-    }
-
     /// Whether it ends with a session.
     pub(crate) fn is_ephemeral(&self) -> bool {
-        // Nodes with a TTL of their own are marked by a first byte of 0xff.
-        self.owner != 0 && !self.is_container() && self.owner >> 56 != -1
+        self.owner != 0
     }
 }
 

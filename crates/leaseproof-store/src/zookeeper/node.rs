@@ -55,7 +55,6 @@ pub(crate) fn look(session: &mut Session, key: &str, patience: &mut Patience) ->
     let path = session.path(key);
     let requests = [Request::Sync { path: path.clone() }, Request::Get { path }];
     let replies = session.ask_again(&requests, patience)?;
-    let unknown = |error| Broken::Failed(Failed::Unknown(error));
     let [synced, got] = &replies[..] else {
         return Err(unknown(session.net().strange("an answer is missing")));
     };
@@ -69,6 +68,14 @@ pub(crate) fn look(session: &mut Session, key: &str, patience: &mut Patience) ->
         (Code::OK, code) | (code, _) => return Err(unknown(code.error(&session.net().url, key))),
     };
     Ok(Look { node, zxid: got.zxid })
+}
+
+fn unknown(error: StoreError) -> Broken {
+    Broken::Failed(Failed::Unknown(error))
+}
+
+fn not_sent(error: StoreError) -> Broken {
+    Broken::Failed(Failed::NotSent(error))
 }
 
 fn garbled(session: &Session) -> StoreError {
@@ -92,7 +99,6 @@ pub(crate) fn create(
     holder: &HolderId,
     patience: &mut Patience,
 ) -> Result<Result<Token, Refusal>, Broken> {
-    let failed = |error| Broken::Failed(Failed::NotSent(error));
     let path = session.path(key);
     let node = Request::Create {
         path: path.clone(),
@@ -109,34 +115,62 @@ pub(crate) fn create(
     ]);
     let mut held = way == Way::Steal;
     for _ in 0..TRIES {
-        let request = if held { &replace } else { &node };
-        let reply = one(session.ask(std::slice::from_ref(request), patience)?, session)?;
         let created = if held {
-            reply.created_in_multi()
-        } else if reply.code == Code::OK {
-            reply.created().map(Ok)
+            replaced(session, &replace, key, holder, patience)?
         } else {
-            Ok(Err(reply.code))
+            let reply = one(session.ask(std::slice::from_ref(&node), patience)?, session)?;
+            match reply.code {
+                Code::OK => Ok(reply.created().map_err(|Garbled| unknown(garbled(session)))?),
+                code => Err(code),
+            }
         };
         match created {
-            Ok(Ok(stat)) => {
+            Ok(stat) => {
                 return match stat.token() {
                     Some(token) => Ok(Ok(token)),
-                    None => Err(Broken::Failed(Failed::Unknown(garbled(session)))),
+                    None => Err(unknown(garbled(session))),
                 };
             }
-            Ok(Err(Code::NODE_EXISTS)) if way == Way::Acquire => return Ok(Err(Refusal::Held)),
-            Ok(Err(Code::NODE_EXISTS)) => held = true,
+            Err(Code::NODE_EXISTS) if way == Way::Acquire => return Ok(Err(Refusal::Held)),
+            Err(Code::NODE_EXISTS) => held = true,
             // The one that was to be replaced is gone, or what is above it.
-            Ok(Err(Code::NO_NODE)) if held => held = false,
-            Ok(Err(Code::NO_NODE)) => parents(session, key, &path, patience)?,
+            Err(Code::NO_NODE) if held => held = false,
+            Err(Code::NO_NODE) => parents(session, key, &path, patience)?,
             // The server refused it as a whole.
-            Ok(Err(code)) => return Err(failed(code.error(&session.net().url, key))),
-            Err(Garbled) => return Err(Broken::Failed(Failed::Unknown(garbled(session)))),
+            Err(code) => return Err(not_sent(code.error(&session.net().url, key))),
         }
     }
-    Err(failed(StoreError::Unexpected(format!(
+    Err(not_sent(StoreError::Unexpected(format!(
         "others changed the key {key} between two steps, {TRIES} times in a row"
+    ))))
+}
+
+/// Replaces a node in one transaction; the look right behind it tells the new one's number.
+fn replaced(
+    session: &mut Session,
+    replace: &Request,
+    key: &str,
+    holder: &HolderId,
+    patience: &mut Patience,
+) -> Result<Result<Stat, Code>, Broken> {
+    let path = session.path(key);
+    let replies = session.ask(&[replace.clone(), Request::Get { path }], patience)?;
+    let [replaced, got] = &replies[..] else {
+        return Err(unknown(session.net().strange("an answer is missing")));
+    };
+    let broken = |Garbled| unknown(garbled(session));
+    match replaced.all_done().map_err(broken)? {
+        Code::OK => {}
+        code => return Ok(Err(code)),
+    }
+    if got.code == Code::OK {
+        let (data, stat) = got.node().map_err(broken)?;
+        if parse_bounded(data).0 == *holder {
+            return Ok(Ok(stat));
+        }
+    }
+    Err(unknown(StoreError::Unexpected(format!(
+        "the key {key} was taken again at once, so that its number is not known"
     ))))
 }
 
@@ -151,7 +185,6 @@ fn parents(session: &mut Session, key: &str, path: &str, patience: &mut Patience
             access,
         })
         .collect();
-    let not_sent = |error| Broken::Failed(Failed::NotSent(error));
     // Nothing of a grant was sent, whatever becomes of these.
     let replies = session.ask(&requests, patience).map_err(|broken| match broken {
         Broken::Over => Broken::Over,

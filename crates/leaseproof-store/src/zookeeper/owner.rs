@@ -112,15 +112,16 @@ impl Owner {
             };
         };
         let session = &mut self.granted[place].session;
-        if session.timeout() < ttl {
-            return Err(Failed::NotSent(StoreError::Unexpected(format!(
-                "the grant's session is of {:?}, and {ttl:?} was asked for: a longer TTL needs a new grant",
-                session.timeout()
-            ))));
-        }
         // The look itself extends: whatever the server answers on a session touches it.
         match look(session, &grant.key, patience) {
-            Ok(look) => Ok(look.refusal(grant).map_or(Ok(()), Err)),
+            Ok(look) => match look.refusal(grant) {
+                Some(refusal) => Ok(Err(refusal)),
+                None if session.timeout() < ttl => Err(Failed::NotSent(StoreError::Unexpected(format!(
+                    "the grant's session is of {:?}, and {ttl:?} was asked for: a longer TTL needs a new grant",
+                    session.timeout()
+                )))),
+                None => Ok(Ok(())),
+            },
             Err(Broken::Over) => Ok(Err(self.over(place, patience))),
             Err(Broken::Failed(failed)) => Err(failed),
         }

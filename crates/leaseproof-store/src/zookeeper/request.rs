@@ -151,34 +151,29 @@ impl Reply {
         Ok((names.collect::<Result<_, _>>()?, reader.stat()?))
     }
 
-    /// Of a `Multi` that ends in a `Create`: the state of what was created, or why nothing was done.
-    pub(crate) fn created_in_multi(&self) -> Result<Result<Stat, Code>, Garbled> {
+    /// Of a `Multi`: why nothing was done, or that all was.
+    ///
+    /// The state of what it created is not in it, whatever the protocol's records have room for.
+    pub(crate) fn all_done(&self) -> Result<Code, Garbled> {
         if self.code != Code::OK {
-            return Ok(Err(self.code));
+            return Ok(self.code);
         }
         let mut reader = Reader::new(&self.body);
-        let mut stat = None;
-        let mut failed = None;
-        loop {
-            let (kind, done, _) = (reader.int()?, reader.flag()?, reader.int()?);
-            match kind {
-                _ if done => break,
-                // The part that failed says why; those after it say only that it did.
-                -1 => {
-                    let code = Code(reader.int()?);
-                    if code != Code::OK && failed.is_none() {
-                        failed = Some(code);
-                    }
-                }
-                15 => stat = Some(created(&mut reader)?),
-                2 => {}
-                _ => return Err(Garbled),
-            }
+        let (kind, _, _) = (reader.int()?, reader.flag()?, reader.int()?);
+        if kind != -1 {
+            return Ok(Code::OK);
         }
-        match (failed, stat) {
-            (Some(code), _) => Ok(Err(code)),
-            (None, Some(stat)) => Ok(Ok(stat)),
-            (None, None) => Err(Garbled),
+        // A transaction that failed has a code for each part: of the one that failed, and before and
+        // after it what says nothing.
+        loop {
+            match Code(reader.int()?) {
+                Code::OK | Code::OTHER_PART => {}
+                code => return Ok(code),
+            }
+            let (_, done, _) = (reader.int()?, reader.flag()?, reader.int()?);
+            if done {
+                return Err(Garbled);
+            }
         }
     }
 }

@@ -1,11 +1,13 @@
 //! One store under test: the real thing, with hands that do not belong to the adapter.
 
 use crate::redis_server::RedisServer;
+use crate::zookeeper_server::{self, ZooKeeperServer};
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_store::{Administer, Lease, Observe, StoreUrl};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::RefCell;
+use std::io::Write;
 use std::time::Duration;
 
 /// Long enough for any answer on a busy machine.
@@ -18,8 +20,40 @@ pub struct Plain {
     pub token: u64,
 }
 
+/// What differs from store to store in the list, as data.
+#[derive(Clone, Copy)]
+pub struct Traits {
+    /// Longer than any test: such a lease does not end by itself.
+    pub long: Duration,
+    /// Ends soon.
+    pub short: Duration,
+    /// Tokens count from 1 and up by one, and the counter is shown and outlives the lease. Elsewhere
+    /// they only rise.
+    pub counted: bool,
+    /// Whoever knows a grant can renew it; else only the client that got it.
+    pub anyone_renews: bool,
+    /// A renewal can give another TTL than the grant had.
+    pub other_ttl: bool,
+    /// A key may lie below another.
+    pub nested: bool,
+    /// Whether a frozen store leaves requests in the network, and answers no reader either.
+    pub remote: bool,
+}
+
+const COUNTING: Traits = Traits {
+    long: Duration::from_secs(600),
+    short: Duration::from_millis(60),
+    counted: true,
+    anyone_renews: true,
+    other_ttl: true,
+    nested: true,
+    remote: true,
+};
+
 /// The store.
 pub struct Rig {
+    pub name: &'static str,
+    pub is: Traits,
     pub url: StoreUrl,
     side: Side,
 }
@@ -31,6 +65,7 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    ZooKeeper(ZooKeeperServer),
 }
 
 impl Rig {
@@ -46,15 +81,48 @@ impl Rig {
             blocker: RefCell::new(None),
             _folder: folder,
         };
-        Self { url, side }
+        Self {
+            name: "sqlite",
+            is: Traits {
+                remote: false,
+                ..COUNTING
+            },
+            url,
+            side,
+        }
     }
 
     pub fn redis() -> Result<Self, String> {
         let server = RedisServer::start()?;
         Ok(Self {
+            name: "redis",
+            is: COUNTING,
             url: server.url().parse().expect("a URL"),
             side: Side::Redis(RefCell::new(server)),
         })
+    }
+
+    pub fn zookeeper() -> Result<Self, String> {
+        let server = ZooKeeperServer::start()?;
+        Ok(Self {
+            name: "zookeeper",
+            is: Traits {
+                // The least that this server grants.
+                short: 2 * zookeeper_server::TICK,
+                counted: false,
+                anyone_renews: false,
+                other_ttl: false,
+                nested: false,
+                ..COUNTING
+            },
+            url: server.url().parse().expect("a URL"),
+            side: Side::ZooKeeper(server),
+        })
+    }
+
+    /// Says that a case of the list can't be had on this store.
+    pub fn not_expressible(&self, case: &str, why: &str) {
+        let _ = writeln!(std::io::stderr(), "{}: {case}: not expressible: {why}", self.name);
     }
 
     pub fn owner(&self) -> Box<dyn Lease> {
@@ -69,11 +137,7 @@ impl Rig {
         leaseproof_store::open_administrator(&self.url, PATIENT).expect("an administrator")
     }
 
-    pub fn is_redis(&self) -> bool {
-        matches!(self.side, Side::Redis(_))
-    }
-
-    /// The lease by `redis-cli`, or plain SQL; an expired row of SQLite is shown as it is.
+    /// The lease by `redis-cli`, `zkCli`, or plain SQL; an expired row of SQLite is shown as it is.
     pub fn plain(&self, key: &str) -> Option<Plain> {
         match &self.side {
             Side::Sqlite { file, .. } => file
@@ -98,6 +162,14 @@ impl Rig {
                     token: token.parse().expect("a token"),
                 })
             }
+            Side::ZooKeeper(server) => {
+                let node = server.plain(&format!("/{key}"))?;
+                let (holder, _ttl) = node.data.rsplit_once('#')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: node.czxid,
+                })
+            }
         }
     }
 
@@ -112,6 +184,7 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
+            Side::ZooKeeper(_) => None,
         }
     }
 
@@ -124,6 +197,11 @@ impl Rig {
             }
             Side::Redis(server) => {
                 server.borrow().cli(&["PERSIST", key]);
+            }
+            Side::ZooKeeper(server) => {
+                let node = server.plain(&format!("/{key}")).expect("it is held");
+                server.cli(&format!("delete /{key}"));
+                server.cli(&format!("create /{key} {}", node.data));
             }
         }
     }
@@ -139,6 +217,7 @@ impl Rig {
                 *blocker.borrow_mut() = Some(writer);
             }
             Side::Redis(server) => server.borrow().freeze(),
+            Side::ZooKeeper(server) => server.freeze(),
         }
     }
 
@@ -146,6 +225,7 @@ impl Rig {
         match &self.side {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
+            Side::ZooKeeper(server) => server.thaw(),
         }
     }
 
