@@ -51,9 +51,10 @@ impl Flawed {
     /// # Errors
     /// When its URL can't be used.
     pub fn open(url: &StoreUrl) -> Result<Self, String> {
-        Ok(Self(match url.path() {
-            Some(path) => Box::new(Sqlite::new(path)?),
-            None => Box::new(Redis::new(&url.with_secrets())?),
+        Ok(Self(match (url.path(), url.kind()) {
+            (Some(path), _) => Box::new(Sqlite::new(path)?),
+            (None, "redis") => Box::new(Redis::new(&url.with_secrets())?),
+            (None, kind) => return Err(format!("this flaw sends a statement that {kind} has not: choose another")),
         }))
     }
 

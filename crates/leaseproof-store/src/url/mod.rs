@@ -47,7 +47,8 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS";
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS, \
+                   zookeeper://host:port";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
