@@ -101,6 +101,20 @@ type Undecided = (&'static str, fn() -> Story);
 
 const UNDECIDED: &[Undecided] = &[
     ("claims-without-writes", claims_only),
+    ("late-writes-to-a-url-that-another-names-itself-at", || {
+        borrowed_url(late())
+    }),
+    ("writes-without-a-grant-to-a-borrowed-url", || {
+        borrowed_url(on_a_free_key(1, 1, 1))
+    }),
+    ("a-late-write-whose-first-bytes-came-in-time", || {
+        over_ttl(|s| {
+            s.wrote_with(THAW + 400.0, "a1", 1, |write| {
+                write.begun = Some(Moment::exact(at(790.0)));
+                write.connection = 70;
+            });
+        })
+    }),
     ("more-writes-after-the-thaw-than-threads", || after_thaw(6, 1.0, false)),
     ("a-write-after-the-release-that-a-late-rig-may-have-delayed", || {
         over_ttl(|s| {
@@ -119,6 +133,20 @@ fn held_as(words: &str, mut s: Story) -> Story {
         {
             let process = if held.token == Some(Token(2)) { "4f0c" } else { "91e7" };
             held.holder = format!("{words}{process}").into();
+        }
+    });
+    s
+}
+
+/// Each write says that it is from the other owner than the one whose URL it came to.
+fn borrowed_url(mut s: Story) -> Story {
+    s.each(|event| {
+        let from = event.owner.as_ref().map(|owner| match owner.as_str() {
+            "a1" => "b1",
+            _ => "a1",
+        });
+        if let What::Write(write) = &mut event.what {
+            write.claims_owner = from.map(str::to_owned);
         }
     });
     s

@@ -219,7 +219,8 @@ pub struct Coverage {
     pub until: BootNanos,
     /// The longest gap between two looks (zero for sources that miss nothing).
     pub longest_gap: Duration,
-    /// How many events or bytes were dropped; anything but zero ends the coverage.
+    /// How much was dropped: bytes of an owner's output, writes at the witness, events of other sources.
+    /// Anything but zero ends the coverage.
     pub dropped: u64,
 }
 
@@ -356,8 +357,13 @@ pub struct Write {
     pub mode: WitnessMode,
     /// The `Lease-Owner` header, if it differs from the URL's owner.
     pub claims_owner: Option<String>,
-    /// When it was held in flight, the moment at which it arrived (the event's own moment is that of
-    /// its decision).
+    /// When its first bytes arrived, where that was more than 20 ms before it was whole: it was begun
+    /// then, and waited for its own client since. Without it the event's own moment (or `arrived`) holds
+    /// both, the begin and the end of its arrival.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<Moment>,
+    /// Only where it was held in flight: the moment at which it was whole; the event's own moment is then
+    /// that of its decision. Of any other write the event's own moment is that at which it was whole.
     pub arrived: Option<Moment>,
     /// A replay by the lab itself (scenario `stale-token`): no act of the owner.
     pub replay: bool,

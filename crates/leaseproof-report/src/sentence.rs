@@ -2,7 +2,9 @@
 
 use crate::visible::visible;
 use crate::words;
-use leaseproof_model::event::{Coverage, Deed, Event, FaultEvent, LabDeed, Outcome, Reading, Said, What, Write};
+use leaseproof_model::event::{
+    Coverage, Deed, Event, FaultEvent, LabDeed, Outcome, Reading, Said, Source, What, Write,
+};
 use leaseproof_model::name::Token;
 use leaseproof_model::scenario::WitnessMode;
 use std::fmt::Write as _;
@@ -141,7 +143,13 @@ fn covered(coverage: &Coverage) -> String {
     let dropped = if coverage.dropped == 0 {
         String::new()
     } else {
-        format!(", {} dropped", coverage.dropped)
+        let what = match coverage.source {
+            Source::Owner => "bytes",
+            Source::Witness => "writes",
+            Source::Store => "readings",
+            _ => "events",
+        };
+        format!(", {} {what} dropped", coverage.dropped)
     };
     format!(
         "{}{of} was watched for {}{gap}{dropped}",

@@ -8,7 +8,7 @@
 
 #![expect(
     unsafe_code,
-    reason = "rustix has no timestamps among its control messages; the two calls below are all that is needed"
+    reason = "rustix has neither timestamps among its control messages nor `TCP_INFO`; the three calls below are all that is needed"
 )]
 
 use leaseproof_model::clock::{BootNanos, WallNanos};
@@ -46,18 +46,29 @@ pub fn stamp(socket: BorrowedFd<'_>) -> io::Result<()> {
 pub struct Received {
     /// How many; none at the end of the stream.
     pub bytes: usize,
-    /// When the last of them arrived.
-    pub at: Moment,
+    /// When the last of them arrived: the stamp of the last segment that was read to its end.
+    pub last: Moment,
+    /// When any of the others did: the kernel joins segments that wait, and keeps one stamp of them.
+    pub others: Moment,
     /// Whether the kernel said so.
     pub stamped: bool,
 }
 
-/// Reads what has arrived at a non-blocking `socket` that was seen empty at `empty`.
+/// Reads what has arrived at a non-blocking `socket` that was seen empty at `empty`, when `taken`
+/// segments of it had been read before.
 ///
 /// # Errors
 /// As `recvmsg`; `WouldBlock` when nothing has.
-pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], empty: BootNanos) -> io::Result<Received> {
+pub fn receive(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+    empty: BootNanos,
+    taken: Option<u32>,
+) -> io::Result<Received> {
     let (bytes, wall) = receive_stamped(socket, buffer)?;
+    let one_segment = taken
+        .zip(segments(socket))
+        .is_some_and(|(taken, come)| come.wrapping_sub(taken) <= 1);
     let before = boot_now();
     let stamp = stamp_now();
     let after = boot_now();
@@ -70,11 +81,39 @@ pub fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8], empty: BootNanos) -> i
         let slack = Duration::from_millis(1);
         (at.earliest >= empty.minus(slack) && at.latest <= after).then_some(at)
     });
+    let last = placed.unwrap_or(bracket);
     Ok(Received {
         bytes,
-        at: placed.unwrap_or(bracket),
+        last,
+        others: if one_segment {
+            last
+        } else {
+            Moment::between(empty.min(last.earliest), last.latest)
+        },
         stamped: placed.is_some(),
     })
+}
+
+/// How many segments with data have come on this connection; none where the kernel doesn't say.
+#[must_use]
+pub fn segments(socket: BorrowedFd<'_>) -> Option<u32> {
+    /// Where `tcpi_data_segs_in` stands in `struct tcp_info`: part of the kernel's interface since 4.6.
+    const DATA_SEGS_IN: usize = 152;
+    let mut info = [0_u8; DATA_SEGS_IN + 4];
+    let mut length = size_of_val(&info) as libc::socklen_t;
+    // SAFETY: the kernel writes at most `length` bytes into `info`, which is a live local of that size.
+    let done = unsafe {
+        libc::getsockopt(
+            socket.as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    (done == 0 && length as usize == info.len())
+        .then(|| info.last_chunk().map(|bytes| u32::from_ne_bytes(*bytes)))
+        .flatten()
 }
 
 fn receive_stamped(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Option<WallNanos>)> {

@@ -10,17 +10,42 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 /// How far apart the first and last bytes of a request may arrive before it counts as two moments.
-const ONE_MOMENT: Duration = Duration::from_millis(1);
+const ONE_MOMENT: Duration = Duration::from_millis(20);
 
 /// A request, and when it arrived.
 #[derive(Clone, Debug)]
 pub struct Arrived {
     /// The request.
     pub request: Request,
-    /// When its first bytes arrived: not before its owner began the write.
-    pub first: Moment,
-    /// When its last bytes arrived, if that was another moment.
-    pub last: Option<Moment>,
+    /// When its first bytes arrived (not before its owner began the write), if that was another moment.
+    pub begun: Option<Moment>,
+    /// When it was whole. Where that is one moment with its begin, it holds both.
+    pub whole: Moment,
+}
+
+/// What a connection brought.
+#[derive(Clone, Debug)]
+pub enum Brought {
+    /// A whole request.
+    Request(Arrived),
+    /// Bytes that no request will come of; they were answered, and end the connection.
+    Unreadable {
+        /// The path in their first line, where there is one: whose write it would have been.
+        path: Option<String>,
+        /// When they arrived.
+        at: Moment,
+    },
+}
+
+/// Bytes that came in one read.
+#[derive(Copy, Clone, Debug)]
+struct Chunk {
+    /// Where they end in the buffer.
+    end: usize,
+    /// When the last of them arrived.
+    last: Moment,
+    /// When any of the others did.
+    others: Moment,
 }
 
 /// One connection.
@@ -34,9 +59,12 @@ pub struct Connection {
     /// Whether the kernel has stamped its bytes so far.
     pub stamped: bool,
     buffer: Vec<u8>,
-    first: Option<Moment>,
-    last: Option<Moment>,
+    /// Which bytes of the buffer came when.
+    chunks: Vec<Chunk>,
+    /// What is not read yet was not there at this moment.
     empty: BootNanos,
+    /// How many segments had come, at the least, when it was read to its end.
+    taken: Option<u32>,
     ended: bool,
     told_to_go_on: bool,
     broken: bool,
@@ -56,9 +84,9 @@ impl Connection {
             held: false,
             stamped: true,
             buffer: Vec::new(),
-            first: None,
-            last: None,
+            chunks: Vec::new(),
             empty,
+            taken: Some(0),
             ended: false,
             told_to_go_on: false,
             broken: false,
@@ -71,31 +99,35 @@ impl Connection {
         &self.socket
     }
 
-    /// It was looked at, and nothing had arrived.
-    pub fn seen_empty(&mut self, at: BootNanos) {
-        if self.buffer.is_empty() {
-            self.empty = at;
-        }
+    /// What will be read next had not arrived at this moment.
+    pub fn was_empty(&mut self, at: BootNanos) {
+        self.empty = self.empty.max(at);
     }
 
     /// Reads all that has arrived.
     pub fn read(&mut self) {
-        let mut chunk = [0; 8192];
+        let mut bytes = [0; 8192];
         while self.buffer.len() <= request::MAX_HEAD + request::MAX_BODY {
-            match arrival::receive(self.socket.as_fd(), &mut chunk, self.empty) {
+            let come = arrival::segments(self.socket.as_fd());
+            match arrival::receive(self.socket.as_fd(), &mut bytes, self.empty, self.taken) {
                 Ok(got) if got.bytes == 0 => {
                     self.ended = true;
                     return;
                 }
                 Ok(got) => {
                     self.stamped = got.stamped;
-                    self.first.get_or_insert(got.at);
-                    self.last = Some(got.at);
-                    self.empty = got.at.latest;
-                    self.buffer.extend_from_slice(&chunk[..got.bytes]);
+                    self.buffer.extend_from_slice(&bytes[..got.bytes]);
+                    self.chunks.push(Chunk {
+                        end: self.buffer.len(),
+                        last: got.last,
+                        others: got.others,
+                    });
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {
+                    self.taken = come;
+                    return;
+                }
                 Err(_) => {
                     self.broken = true;
                     return;
@@ -104,24 +136,27 @@ impl Connection {
         }
     }
 
-    /// The next whole request, if one is there. Bad bytes are answered and end the connection.
-    pub fn take_request(&mut self) -> Option<Arrived> {
+    /// What it has brought, if anything is whole.
+    pub fn take(&mut self) -> Option<Brought> {
         if self.held || self.buffer.is_empty() {
             return None;
         }
         match request::parse(&self.buffer) {
             Parsed::Whole(request, length) => {
-                self.buffer.drain(..length);
                 self.told_to_go_on = false;
-                let (first, last) = (self.first?, self.last?);
-                // Bytes of a next request came with the last ones of this.
-                self.first = (!self.buffer.is_empty()).then_some(last);
+                let first = self.arrival_of(0)?;
+                let last = self.arrival_of(length - 1)?;
+                self.forget(length);
                 let apart = last.earliest > first.latest.plus(ONE_MOMENT);
-                Some(Arrived {
+                Some(Brought::Request(Arrived {
                     request,
-                    first,
-                    last: apart.then_some(last),
-                })
+                    begun: apart.then_some(first),
+                    whole: if apart {
+                        last
+                    } else {
+                        Moment::between(first.earliest.min(last.earliest), last.latest)
+                    },
+                }))
             }
             Parsed::Partial { waits } => {
                 if waits && !self.told_to_go_on {
@@ -131,10 +166,32 @@ impl Connection {
                 None
             }
             Parsed::Bad(status, why) => {
+                let path = request::path(&self.buffer);
+                let at = self.arrival_of(self.buffer.len() - 1)?;
+                self.forget(self.buffer.len());
                 self.answer(status, &format!("{{\"error\":\"{why}\"}}"), false);
-                None
+                Some(Brought::Unreadable { path, at })
             }
         }
+    }
+
+    /// When the byte at this place of the buffer arrived.
+    fn arrival_of(&self, place: usize) -> Option<Moment> {
+        let chunk = self.chunks.get(self.chunks.partition_point(|it| it.end <= place))?;
+        Some(if chunk.end == place + 1 {
+            chunk.last
+        } else {
+            chunk.others
+        })
+    }
+
+    /// Lets the first bytes of the buffer go.
+    fn forget(&mut self, length: usize) {
+        self.buffer.drain(..length);
+        self.chunks.retain_mut(|chunk| {
+            chunk.end = chunk.end.saturating_sub(length);
+            chunk.end > 0
+        });
     }
 
     /// Answers the request that was taken last.

@@ -2,6 +2,7 @@
 
 use crate::message::{Command, Order, Report};
 use crate::witness::{Seen, Sink, WitnessError};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::What;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{OwnerName, Token};
@@ -15,6 +16,9 @@ use std::time::{Duration, Instant};
 
 /// How long the server may take to carry out a command: far more than a busy host needs.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// So many writes of one owner are handed on; the fence decides the others, too, and they are counted.
+pub const KEPT_WRITES: u64 = 20_000;
 
 /// What the witness's users and its reader share.
 #[derive(Default)]
@@ -39,6 +43,35 @@ pub(crate) struct State {
     pub(crate) owners: Vec<(String, OwnerName)>,
     /// The greatest token that the lab itself wrote with.
     pub(crate) lab_wrote: Option<Token>,
+    pub(crate) kept: BTreeMap<OwnerName, Kept>,
+}
+
+/// What is kept of one owner's writes.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// How many were handed on.
+    pub(crate) writes: u64,
+    /// How many were not.
+    pub(crate) dropped: u64,
+    /// When the first of those arrived.
+    pub(crate) dropped_since: Option<BootNanos>,
+}
+
+impl Kept {
+    fn drop_one(&mut self, at: Moment) {
+        self.dropped += 1;
+        self.dropped_since.get_or_insert(at.earliest);
+    }
+
+    /// Whether one more write may be handed on.
+    fn takes(&mut self, at: Moment) -> bool {
+        if self.writes < KEPT_WRITES {
+            self.writes += 1;
+            return true;
+        }
+        self.drop_one(at);
+        false
+    }
 }
 
 impl Shared {
@@ -89,6 +122,14 @@ impl Shared {
         self.wait(state, ANSWER_TIMEOUT, |state| (state.done >= number).then_some(()))
     }
 
+    /// Whether this is handed on: a flood of writes costs memory, so they are counted from some number on.
+    fn keeps(&self, at: Moment, owner: Option<&OwnerName>, what: &What) -> bool {
+        let What::Write(write) = what else { return true };
+        let mut state = self.lock();
+        state.serial = write.serial;
+        owner.is_none_or(|owner| state.kept.entry(owner.clone()).or_default().takes(at))
+    }
+
     /// Reads reports until the server ends.
     pub(crate) fn listen(&self, control: UnixStream, generation: u64, sink: &Sink) {
         let mut why = "its socket was closed".to_owned();
@@ -100,12 +141,12 @@ impl Shared {
             };
             match report {
                 Report::Saw { at, owner, what } => {
-                    if let What::Write(write) = &what {
-                        self.lock().serial = write.serial;
+                    if self.keeps(at, owner.as_ref(), &what) {
+                        let stamp = stamp_now();
+                        sink(Seen { at, stamp, owner, what });
                     }
-                    let stamp = stamp_now();
-                    sink(Seen { at, stamp, owner, what });
                 }
+                Report::Lost { at, owner } => self.lock().kept.entry(owner).or_default().drop_one(at),
                 Report::Ready { highest } => self.lock().ready = Some(highest),
                 Report::Done { number } => self.lock().done = number,
                 Report::Held { hold, at } => {

@@ -8,15 +8,18 @@
 //! - [`journal`]: the high-water mark, written down before an answer depends on it
 //! - [`request`]: bytes to requests: pure, bounded
 //! - [`arrival`]: when bytes arrived, by the kernel's own stamp
+//! - [`lateness`]: how long the server's thread waited to be let run
 //! - [`connection`], [`server`]: one thread, so that the serial order needs no lock
 //! - [`message`], [`witness`], [`hold`]: the lab's side
 
 pub mod arrival;
 pub mod connection;
+mod control;
 pub mod fence;
 pub mod hold;
 pub mod journal;
 mod lab;
+pub mod lateness;
 pub mod message;
 pub mod request;
 pub mod server;
@@ -24,5 +27,6 @@ pub mod witness;
 
 pub use fence::WitnessFlaw;
 pub use hold::HoldHandle;
+pub use lab::KEPT_WRITES;
 pub use server::main;
 pub use witness::{Place, Seen, Setup, Sink, Witness, WitnessError};

@@ -82,6 +82,13 @@ pub enum Report {
         /// What.
         what: What,
     },
+    /// A write of which no record can be made, since its bytes were too many or no request.
+    Lost {
+        /// When.
+        at: Moment,
+        /// Whose.
+        owner: OwnerName,
+    },
     /// A hold has caught its write.
     Held {
         /// The hold's number.

@@ -99,6 +99,17 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     Parsed::Whole(request, head_len + body_len)
 }
 
+/// The path in the first line of bytes that hold no readable request.
+#[must_use]
+pub fn path(bytes: &[u8]) -> Option<String> {
+    let line = bytes.split(|byte| *byte == b'\r' || *byte == b'\n').next()?;
+    let mut words = std::str::from_utf8(line.get(..line.len().min(MAX_HEAD))?)
+        .ok()?
+        .split(' ');
+    let _method = words.next()?;
+    words.next().map(|path| cut(path.to_owned()))
+}
+
 /// One header with one number is a token; anything else is bad, and two headers are too: which of
 /// them would the fence compare?
 fn token(values: Vec<String>) -> (Option<Token>, Option<String>) {

@@ -1,9 +1,11 @@
 //! The server: one thread, so that the resource's serial order needs no lock.
 
 use crate::arrival;
-use crate::connection::{Arrived, Connection};
+use crate::connection::{Arrived, Brought, Connection};
+use crate::control::Control;
 use crate::fence::{Decision, Fence, WitnessFlaw};
 use crate::journal::Journal;
+use crate::lateness::Lateness;
 use crate::message::{Command, Hello, Order, Report};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{What, Write as Written};
@@ -13,14 +15,17 @@ use leaseproof_model::scenario::WitnessMode;
 use leaseproof_proc::clock::boot_now;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Write};
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// More connections than this wait in the listener's queue.
 const MAX_CONNECTIONS: usize = 256;
+/// What waking takes beside the wait for a processor.
+const WAKING: Duration = Duration::from_millis(1);
 
 /// The `__witness` process: its listener is standard input, its socket to the lab standard output,
 /// as inetd hands them over. So no descriptor has to be inherited by number.
@@ -54,6 +59,7 @@ pub fn serve(listener: &TcpListener, control: UnixStream) -> io::Result<()> {
 }
 
 fn serve_until_closed(listener: &TcpListener, control: UnixStream) -> io::Result<()> {
+    let started = boot_now();
     let mut lines = BufReader::new(control.try_clone()?);
     let mut first = String::new();
     lines.read_line(&mut first)?;
@@ -81,6 +87,8 @@ fn serve_until_closed(listener: &TcpListener, control: UnixStream) -> io::Result
         // Numbers of connections are never used again.
         next_connection: hello.restarts * 1_000_000,
         connections: Vec::new(),
+        none_came: started,
+        lateness: Lateness::of_this_thread(),
         stamps,
     };
     if hello.restarts > 0 {
@@ -89,44 +97,6 @@ fn serve_until_closed(listener: &TcpListener, control: UnixStream) -> io::Result
     }
     server.report(&Report::Ready { highest: known })?;
     server.run(listener)
-}
-
-/// The socket to the lab.
-struct Control {
-    socket: UnixStream,
-    rest: Vec<u8>,
-}
-
-impl Control {
-    /// The commands that have come; `None` at its end.
-    fn commands(&mut self) -> io::Result<Option<Vec<Command>>> {
-        let mut chunk = [0; 4096];
-        let ended = loop {
-            match self.socket.read(&mut chunk) {
-                Ok(0) => break true,
-                Ok(got) => self.rest.extend_from_slice(&chunk[..got]),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => break false,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        };
-        let mut commands = Vec::new();
-        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = self.rest.drain(..=end).collect();
-            commands.push(serde_json::from_slice(&line)?);
-        }
-        Ok((!ended || !commands.is_empty()).then_some(commands))
-    }
-
-    /// Blocks while the lab doesn't read: a lost report would be a hole in the record.
-    fn send(&mut self, report: &Report) -> io::Result<()> {
-        let mut line = serde_json::to_vec(report)?;
-        line.push(b'\n');
-        self.socket.set_nonblocking(false)?;
-        let sent = self.socket.write_all(&line);
-        self.socket.set_nonblocking(true)?;
-        sent
-    }
 }
 
 struct Server {
@@ -142,13 +112,15 @@ struct Server {
     serial: u64,
     next_connection: u64,
     connections: Vec<Connection>,
+    /// No connection waited to be accepted at this moment.
+    none_came: BootNanos,
+    lateness: Lateness,
     stamps: bool,
 }
 
 impl Server {
     fn run(&mut self, listener: &TcpListener) -> io::Result<()> {
         loop {
-            let looked = boot_now();
             let ready = self.wait(listener)?;
             let Some(commands) = self.control.commands()? else {
                 return Ok(());
@@ -156,22 +128,65 @@ impl Server {
             for command in commands {
                 self.obey(command)?;
             }
-            if ready.new {
-                self.accept(listener, looked)?;
-            }
             for (connection, readable) in self.connections.iter_mut().zip(&ready.readable) {
                 if *readable {
                     connection.read();
-                } else {
-                    connection.seen_empty(looked);
                 }
+            }
+            if ready.new {
+                self.accept(listener)?;
             }
             self.take()?;
             self.connections.retain(|connection| !connection.is_over());
         }
     }
 
-    fn wait(&self, listener: &TcpListener) -> io::Result<Ready> {
+    /// Two looks: what the first one finds empty arrives after it, and after the moment at which this
+    /// thread was woken, less the time for which it then waited for a processor.
+    fn wait(&mut self, listener: &TcpListener) -> io::Result<Ready> {
+        let before = self.lateness.so_far();
+        let looked = boot_now();
+        let ready = self.look(listener, Duration::ZERO)?;
+        self.were_empty(&ready, looked);
+        if ready.any {
+            return Ok(ready);
+        }
+        let stamped = self.stamps && self.connections.iter().all(|it| it.stamped);
+        let ready = self.look(
+            listener,
+            if stamped {
+                Duration::from_secs(1)
+            } else {
+                Duration::from_millis(5)
+            },
+        )?;
+        let woke = boot_now();
+        if let (Some(before), Some(after)) = (before, self.lateness.so_far()) {
+            // The first look found all of them empty, also those that are ready now.
+            let none = Ready {
+                full: ready.full,
+                ..Ready::default()
+            };
+            self.were_empty(&none, woke.minus(after.saturating_sub(before) + WAKING));
+        }
+        Ok(ready)
+    }
+
+    /// Notes that what `ready` doesn't name was empty at `at`.
+    fn were_empty(&mut self, ready: &Ready, at: BootNanos) {
+        if !ready.new && !ready.full {
+            self.none_came = self.none_came.max(at);
+        }
+        for (place, connection) in self.connections.iter_mut().enumerate() {
+            let readable = ready.readable.get(place).copied().unwrap_or(false);
+            // What comes on a held one is not looked at.
+            if !readable && !connection.held {
+                connection.was_empty(at);
+            }
+        }
+    }
+
+    fn look(&self, listener: &TcpListener, at_most: Duration) -> io::Result<Ready> {
         let full = self.connections.len() >= MAX_CONNECTIONS;
         let mut fds = vec![
             PollFd::new(&self.control.socket, PollFlags::IN),
@@ -184,18 +199,16 @@ impl Server {
                 .filter(|it| !it.held)
                 .map(|it| PollFd::new(it.socket(), PollFlags::IN)),
         );
-        let stamped = self.stamps && self.connections.iter().all(|it| it.stamped);
-        let tick = Timespec {
-            tv_sec: i64::from(stamped),
-            tv_nsec: if stamped { 0 } else { 5_000_000 },
-        };
-        match poll(&mut fds, Some(&tick)) {
+        let timeout = Timespec::try_from(at_most).map_err(io::Error::other)?;
+        match poll(&mut fds, Some(&timeout)) {
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let mut looks = fds[2..].iter().map(is_ready);
         Ok(Ready {
+            any: fds.iter().any(is_ready),
+            full,
             new: is_ready(&fds[1]),
             readable: self
                 .connections
@@ -205,12 +218,12 @@ impl Server {
         })
     }
 
-    fn accept(&mut self, listener: &TcpListener, looked: BootNanos) -> io::Result<()> {
+    fn accept(&mut self, listener: &TcpListener) -> io::Result<()> {
         while self.connections.len() < MAX_CONNECTIONS {
             match listener.accept() {
                 Ok((socket, _)) => {
                     self.next_connection += 1;
-                    if let Ok(connection) = Connection::new(socket, self.next_connection, looked) {
+                    if let Ok(connection) = Connection::new(socket, self.next_connection, self.none_came) {
                         self.connections.push(connection);
                     }
                 }
@@ -247,30 +260,38 @@ impl Server {
     fn take(&mut self) -> io::Result<()> {
         loop {
             let mut round: Vec<(u64, Arrived)> = Vec::new();
+            let mut lost = Vec::new();
             for connection in &mut self.connections {
-                if let Some(arrived) = connection.take_request() {
-                    round.push((connection.number, arrived));
+                match connection.take() {
+                    Some(Brought::Request(arrived)) => round.push((connection.number, arrived)),
+                    Some(Brought::Unreadable { path, at }) => lost.push((path, at)),
+                    None => {}
+                }
+            }
+            for (path, at) in lost {
+                if let Some(owner) = path.and_then(|path| self.owner_of(&path)) {
+                    self.report(&Report::Lost { at, owner })?;
                 }
             }
             if round.is_empty() {
                 return Ok(());
             }
-            round.sort_by_key(|(_, arrived)| arrived.last.unwrap_or(arrived.first).latest);
+            round.sort_by_key(|(_, arrived)| arrived.whole.latest);
             for (number, arrived) in round {
                 self.dispatch(number, arrived)?;
             }
         }
     }
 
+    /// Whose writes go to this path.
+    fn owner_of(&self, path: &str) -> Option<OwnerName> {
+        let opaque = path.strip_prefix("/o/")?.strip_suffix("/write")?;
+        self.owners.get(opaque).cloned()
+    }
+
     fn dispatch(&mut self, number: u64, arrived: Arrived) -> io::Result<()> {
         let keep_alive = arrived.request.keep_alive;
-        let owner = arrived
-            .request
-            .path
-            .strip_prefix("/o/")
-            .and_then(|rest| rest.strip_suffix("/write"))
-            .and_then(|path| self.owners.get(path))
-            .cloned();
+        let owner = self.owner_of(&arrived.request.path);
         let Some(owner) = owner else {
             let body = r#"{"error":"no such resource: writes go to $LEASEPROOF_RESOURCE/write"}"#;
             self.answer(number, 404, body, keep_alive);
@@ -297,10 +318,10 @@ impl Server {
             connection: number,
             token: arrived.request.token,
         };
-        self.saw(arrived.first, Some(owner.clone()), what)?;
+        self.saw(arrived.whole, Some(owner.clone()), what)?;
         self.report(&Report::Held {
             hold,
-            at: arrived.first,
+            at: arrived.whole,
         })?;
         self.held.insert(hold, (number, owner, arrived));
         Ok(())
@@ -317,11 +338,10 @@ impl Server {
             self.journal.raise(mark, self.mode == WitnessMode::Enforce)?;
         }
         self.serial += 1;
-        let late = was_held || arrived.last.is_some();
-        let at = if late {
+        let at = if was_held {
             Moment::between(before, boot_now())
         } else {
-            arrived.first
+            arrived.whole
         };
         let what = What::Write(Written {
             serial: self.serial,
@@ -332,7 +352,8 @@ impl Server {
             highest,
             mode: self.mode,
             claims_owner: request.owner.clone().filter(|claimed| claimed != owner.as_str()),
-            arrived: late.then_some(arrived.first),
+            begun: arrived.begun,
+            arrived: was_held.then_some(arrived.whole),
             replay: owner.is_lab() && request.replay,
         });
         // The record first: an owner that has its answer can act on it at once.
@@ -371,7 +392,11 @@ impl Server {
 }
 
 /// What a look at the sockets showed.
+#[derive(Default)]
 struct Ready {
+    any: bool,
+    /// No more connections are accepted, so that the listener was not looked at.
+    full: bool,
     new: bool,
     readable: Vec<bool>,
 }

@@ -2,15 +2,16 @@
 
 use crate::fence::WitnessFlaw;
 use crate::hold::HoldHandle;
-use crate::lab::{ANSWER_TIMEOUT, Shared};
+use crate::lab::{ANSWER_TIMEOUT, Kept, Shared};
 use crate::message::{Hello, Order};
 use crate::request::REPLAY;
 use crate::server;
-use leaseproof_model::clock::Stamp;
-use leaseproof_model::event::What;
+use leaseproof_model::clock::{BootNanos, Stamp};
+use leaseproof_model::event::{Coverage, Source, What};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{OwnerName, Token};
 use leaseproof_model::scenario::WitnessMode;
+use leaseproof_proc::clock::boot_now;
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -22,6 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command as Program, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// One thing that the witness saw; the lab gives it its number and its cycle.
 #[derive(Clone, Debug)]
@@ -97,6 +99,7 @@ fn io_error(doing: &'static str) -> impl FnOnce(io::Error) -> WitnessError {
 pub struct Witness {
     setup: Setup,
     address: SocketAddr,
+    began: BootNanos,
     /// Kept open, so that the port stays ours while a killed server is started again.
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -130,6 +133,7 @@ impl Witness {
     /// # Errors
     /// When it can't be started.
     pub fn start(setup: Setup, sink: Sink) -> Result<Self, WitnessError> {
+        let began = boot_now();
         let listener = TcpListener::bind(("127.0.0.1", 0)).map_err(io_error("listen on 127.0.0.1"))?;
         let address = listener.local_addr().map_err(io_error("read the listener's port"))?;
         let shared = Arc::new(Shared::default());
@@ -138,6 +142,7 @@ impl Witness {
         Ok(Self {
             setup,
             address,
+            began,
             listener,
             shared,
             sink,
@@ -186,6 +191,24 @@ impl Witness {
     /// When the server has ended.
     pub fn settle(&self) -> Result<(), WitnessError> {
         self.shared.order(Order::Settle)
+    }
+
+    /// What of its owners' writes could not be handed on: one coverage for each owner that had such a
+    /// write, since it was longer than the bound or came after [`KEPT_WRITES`](crate::KEPT_WRITES) others.
+    /// Asked for after [`settle`](Self::settle), it is complete.
+    #[must_use]
+    pub fn gaps(&self) -> Vec<Coverage> {
+        let gap = |(owner, kept): (&OwnerName, &Kept)| {
+            kept.dropped_since.map(|until| Coverage {
+                source: Source::Witness,
+                owner: Some(owner.clone()),
+                from: self.began,
+                until: until.max(self.began),
+                longest_gap: Duration::ZERO,
+                dropped: kept.dropped,
+            })
+        };
+        self.shared.lock().kept.iter().filter_map(gap).collect()
     }
 
     /// Holds the next write of `owner` in flight.

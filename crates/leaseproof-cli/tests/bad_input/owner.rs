@@ -141,6 +141,29 @@ fn binary_rubbish_ok() {
     room.nothing_left(&[]);
 }
 
+/// A write that is too long for the witness is refused and leaves no record of its own: the run says so, and
+/// proves nothing.
+#[test]
+fn long_write_bad() {
+    let room = Room::new();
+    let script = format!(
+        r#"there=${{LEASEPROOF_RESOURCE#http://}}; port=${{there#*:}}
+        LONG="POST /${{there#*/}}/write HTTP/1.1" PORT="${{port%%/*}}" bash -c '
+            exec 3<>"/dev/tcp/127.0.0.1/$PORT"
+            printf "%s\r\ncontent-length: 5000000\r\n\r\n" "$LONG" >&3
+            head -n 1 <&3 >answer'
+        exec {PROGRAM} owner"#
+    );
+    let ran = quick_with(&room, &[], &script);
+    assert_eq!(
+        std::fs::read_to_string(room.path().join("answer")).expect("an answer"),
+        "HTTP/1.1 413 Content Too Large\r\n"
+    );
+    ran.cannot_tell(&["the writes of", "could not all be kept"]);
+    not_accused(&ran);
+    room.nothing_left(&["answer"]);
+}
+
 /// 1 GB is read on and dropped: the owner isn't blocked, memory is bounded, and what was dropped is
 /// never proven by accident.
 #[test]

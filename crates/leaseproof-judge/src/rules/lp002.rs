@@ -5,7 +5,7 @@
 
 use super::lp021::gives_the_tokens;
 use super::{Facts, evidence, of};
-use crate::timeline::{By, Reach, Standing, Timeline};
+use crate::timeline::{By, Reach, Standing, Timeline, when};
 use leaseproof_model::event::{Event, EventId, Write};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::name::Token;
@@ -171,7 +171,7 @@ fn charged(
             };
             let due = timeline.grants[*old].due_for_writes?;
             let reach = Reach::new(&timeline.ask.budget, &timeline.cycles);
-            let late = reach.exceeded(owner, due, write.arrived.unwrap_or(event.at), event.cycle);
+            let late = reach.exceeded(owner, due, when(event, write), event.cycle);
             (late == Truth::Yes).then_some(Truth::Yes)
         }
     }

@@ -83,7 +83,7 @@ const ITS_OWN: u32 = 3;
 fn greatest_written(timeline: &Timeline<'_>) -> BTreeMap<EventId, (Token, EventId)> {
     let mut written: BTreeMap<EventId, (Token, EventId, u32)> = BTreeMap::new();
     let acts = timeline.owners.iter().flat_map(|owner| &owner.acts);
-    for act in acts.filter(|act| act.write.is_some()) {
+    for act in acts.filter(|act| act.write.is_some() && act.says_from.is_none()) {
         let (Standing::Granted(grant), Some(token)) = (act.standing, act.token) else {
             continue;
         };

@@ -13,10 +13,13 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         .map(|run| {
             let owner = &timeline.owners[run.owner];
             let label = timeline.grants[run.grant].label();
-            let doubt = if run.certainty == Truth::Yes {
-                ""
-            } else {
-                " (possibly: the evidence does not decide it)"
+            let named = run.acts(timeline).find_map(|act| act.says_from);
+            let doubt = match (run.certainty, named) {
+                (Truth::Yes, _) => String::new(),
+                (_, Some(other)) => format!(
+                    " (possibly: requests to this owner's URL say that {other} sent them; give each its own URL)"
+                ),
+                _ => " (possibly: the evidence does not decide it)".to_owned(),
             };
             let says = format!(
                 "{} {}, without acquiring anew; it still acted on {label}{doubt}",

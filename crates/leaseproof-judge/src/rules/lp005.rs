@@ -139,23 +139,19 @@ impl Applied {
 
     /// An end that nobody is on record for, about when the attempt was made.
     fn gone_during(&self, attempt: Moment) -> Option<Moment> {
-        let from = self.vanished.partition_point(|at| at.latest < attempt.earliest);
-        self.vanished[from..]
-            .iter()
-            .find(|at| at.earliest <= attempt.latest)
-            .copied()
+        first_in(&self.vanished, attempt)
     }
 
     /// Whether an extension was applied during the attempt, possibly.
     fn supports(&self, attempt: Moment, timeline: &Timeline<'_>) -> bool {
-        fell_into(&self.extended, attempt)
-            || (!fell_into(&self.vanished, attempt) && self.as_late_as_extended(attempt, timeline))
+        first_in(&self.extended, attempt).is_some()
+            || (first_in(&self.vanished, attempt).is_none() && self.as_late_as_extended(attempt, timeline))
     }
 
     /// Whether the next look after the answer shows that nothing was applied: the key gone, or an expiry
     /// that is too early. A change of the expiry that no reading shows accuses nobody.
     fn contradicts(&self, attempt: Moment, stamped: BootNanos, timeline: &Timeline<'_>) -> bool {
-        if fell_into(&self.vanished, attempt) {
+        if first_in(&self.vanished, attempt).is_some() {
             return true;
         }
         // From its stamp on no look may show it, up to the first that was surely taken after the answer.
@@ -211,10 +207,15 @@ fn tolerance(timeline: &Timeline<'_>) -> Duration {
     ROUNDING.min(timeline.ask.budget.heartbeat / 2) + timeline.ask.store.early_slack
 }
 
-fn fell_into(moments: &[Moment], attempt: Moment) -> bool {
+/// The first of these moments that may fall into the attempt.
+fn first_in(moments: &[Moment], attempt: Moment) -> Option<Moment> {
     let from = moments.partition_point(|at| at.latest < attempt.earliest);
     // The brackets of an end and of the next change overlap: a few are looked at.
-    moments[from..].iter().take(4).any(|at| at.earliest <= attempt.latest)
+    moments[from..]
+        .iter()
+        .take(4)
+        .find(|at| at.earliest <= attempt.latest)
+        .copied()
 }
 
 /// The readings on both sides of a moment.

@@ -123,7 +123,7 @@ fn losses(timeline: &Timeline<'_>) -> BTreeMap<u32, Vec<EventId>> {
     for place in 0..timeline.owners.len() {
         for saying in given_up(timeline, place).0 {
             let held = timeline
-                .grant_of(place, saying.at)
+                .grant_at(place, saying.at)
                 .is_some_and(|it| timeline.grants[it].surely_covers(saying.at));
             if held {
                 seen.entry(saying.event.cycle).or_default().push(saying.event.id);

@@ -1,7 +1,7 @@
 //! Given up although no renewal had failed or was unknown, and the store still granted it.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{EndKind, Owner, Saying, Timeline};
+use crate::timeline::{EndKind, Grant, Owner, Saying, Timeline};
 use crate::words::ms;
 use leaseproof_model::event::{Event, EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
@@ -63,17 +63,32 @@ pub(super) fn given_up<'t, 'h>(timeline: &'t Timeline<'h>, place: usize) -> (Vec
 /// A renewal was due and its time is over, by the owner's running time, and the store has applied none:
 /// an owner that doesn't tell of each attempt had an unknown one.
 fn unanswered(timeline: &Timeline<'_>, place: usize, at: Moment) -> bool {
-    let Some(grant) = timeline.grant_of(place, at).map(|grant| &timeline.grants[grant]) else {
+    let Some(grant) = timeline.grant_at(place, at).map(|grant| &timeline.grants[grant]) else {
         return false;
     };
     let budget = &timeline.ask.budget;
     let later = grant
         .extensions
         .partition_point(|change| change.at.earliest <= at.latest);
-    let applied = later
-        .checked_sub(1)
-        .map_or(grant.begin, |last| grant.extensions[last].at);
+    let applied = match later.checked_sub(1) {
+        Some(last) => grant.extensions[last].at,
+        None => told(timeline, place, grant, at).unwrap_or(grant.begin),
+    };
     timeline.owners[place].ran_at_most(applied.earliest, at.latest) >= budget.heartbeat + budget.renew_timeout
+}
+
+/// When its owner last told of a renewal of this grant, or of the grant itself, before `at`: where the
+/// store shows no renewals, its word is all there is.
+fn told(timeline: &Timeline<'_>, owner: usize, grant: &Grant<'_>, at: Moment) -> Option<Moment> {
+    grant.bound?;
+    let said = &timeline.owners[owner].said;
+    let until = said.partition_point(|saying| saying.at.latest <= at.latest);
+    said[..until]
+        .iter()
+        .rev()
+        .take_while(|saying| saying.at.latest >= grant.begin.earliest)
+        .find(|saying| saying.is(OwnerEvent::Renewed) || saying.is(OwnerEvent::Acquired))
+        .map(|saying| saying.at)
 }
 
 /// Availability asked that the lease be kept, it was not, and nothing else explains it.
@@ -121,7 +136,7 @@ fn still_granted(
     at: Moment,
     word: Option<&Event>,
 ) -> Option<(Duration, Vec<EventId>)> {
-    let place = timeline.grant_of(owner, at)?;
+    let place = timeline.grant_at(owner, at)?;
     let grant = &timeline.grants[place];
     let after_its_acquired = word.is_some_and(|word| acquired_before(timeline, owner, place, word));
     let lasts = grant.lasts_until().is_none_or(|end| at.latest <= end.earliest);
@@ -135,8 +150,13 @@ fn still_granted(
         .partition_point(|change| change.at.earliest <= at.latest);
     let expires = match later.checked_sub(1) {
         Some(last) => grant.extensions[last].expires,
-        None if grant.extensions.is_empty() => grant.expiry?,
-        None => grant.first_expiry?,
+        None if !grant.extensions.is_empty() => grant.first_expiry?,
+        // The store got that request at most a time-out before its owner told of the answer.
+        None => grant.expiry.or_else(|| {
+            let told = told(timeline, owner, grant, at)?;
+            let sent = told.earliest.minus(timeline.ask.budget.renew_timeout);
+            Some(Moment::exact(sent.max(grant.begin.earliest).plus(grant.bound?)))
+        })?,
     };
     let left = expires.earliest.since(at.latest);
     let budget = &timeline.ask.budget;
@@ -156,7 +176,7 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
         return None;
     }
     let (left, ids) = still_granted(timeline, place, ended.at, None)?;
-    let grant = &timeline.grants[timeline.grant_of(place, ended.at)?];
+    let grant = &timeline.grants[timeline.grant_at(place, ended.at)?];
     if !owner.knows(grant) || grant.end.is_none_or(|end| end.kind != EndKind::Expired) {
         return None;
     }

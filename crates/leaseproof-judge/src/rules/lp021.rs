@@ -37,6 +37,10 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 absent = None;
                 continue;
             }
+            if act.says_from.is_some() {
+                open.entry(act.event.cycle).or_insert(act.event.id);
+                continue;
+            }
             let Some(view) = View::around(timeline, place, act.at) else {
                 absent = None;
                 let watched = timeline.store.covers(act.at.earliest, act.at.latest);
@@ -182,6 +186,7 @@ fn tokens_claimed<'t>(owner: &'t Owner<'_>) -> impl Iterator<Item = Claim> + 't 
     let acts = owner
         .acts
         .iter()
+        .filter(|act| act.says_from.is_none())
         .filter_map(|act| Some((act.token?, act.at, act.event)));
     let said = owner
         .said

@@ -20,14 +20,17 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for grant in &timeline.grants {
         let By::Owner(owner) = grant.by else { continue };
-        let Some(expires) = grant
-            .first_expiry
-            .filter(|_| grant.without_ttl.is_none() && grant.revives.is_none())
-        else {
+        if grant.without_ttl.is_some() || grant.revives.is_some() {
             continue;
+        }
+        let (least, most) = match (grant.first_expiry, grant.bound) {
+            (Some(expires), _) => (
+                expires.earliest.since(grant.begin.latest),
+                expires.latest.since(grant.begin.earliest),
+            ),
+            (None, Some(ttl)) => (ttl, ttl),
+            (None, None) => continue,
         };
-        let least = expires.earliest.since(grant.begin.latest);
-        let most = expires.latest.since(grant.begin.earliest);
         if (least > asked + tolerance || most + tolerance < asked) && told.insert(owner) {
             let says = format!(
                 "{} got its lease for {}, and the plan says {}",

@@ -15,6 +15,14 @@ pub(crate) enum ActKind {
     Renewed,
 }
 
+/// When a write was begun, as far as its arrival tells: between its first bytes and its last its owner
+/// may have looked at its lease again, or not.
+pub(crate) fn when(event: &Event, write: &Write) -> Moment {
+    let whole = write.arrived.unwrap_or(event.at);
+    let first = write.begun.map_or(whole.earliest, |begun| begun.earliest);
+    Moment::between(first.min(whole.earliest), whole.latest)
+}
+
 /// One act and its standing.
 #[derive(Clone, Debug)]
 pub(crate) struct Act<'h> {
@@ -26,6 +34,9 @@ pub(crate) struct Act<'h> {
     pub(crate) thread: Option<&'h str>,
     /// The write as the witness saw it, and its place in the resource's order.
     pub(crate) write: Option<(usize, &'h Write)>,
+    /// The owner that the request itself names, where it came to the URL of another: either may have
+    /// sent it, so that it accuses neither.
+    pub(crate) says_from: Option<&'h str>,
     pub(crate) standing: Standing,
 }
 

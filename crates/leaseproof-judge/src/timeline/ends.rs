@@ -53,11 +53,11 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
             end.at = both(end.seen, at);
         } else if let By::Owner(owner) = grant.by
             && (end.kind != EndKind::Expired
-                || grant
-                    .expiry
-                    .is_some_and(|expiry| end.seen.earliest.plus(JITTER) < expiry.earliest))
+                || grant.expiry.map_or(grant.bound.is_some(), |expiry| {
+                    end.seen.earliest.plus(JITTER) < expiry.earliest
+                }))
             && (said_released(&owners[owner], end.seen)
-                || (end.kind != EndKind::Expired && left(&owners[owner], end.seen, &asked)))
+                || ((end.kind != EndKind::Expired || grant.bound.is_some()) && left(&owners[owner], end.seen, &asked)))
         {
             end.kind = EndKind::Released;
             end.at = end.seen;

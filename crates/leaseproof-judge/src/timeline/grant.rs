@@ -4,6 +4,7 @@ use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Event, EventId};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
+use std::time::Duration;
 
 /// Who a grant belongs to.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -81,6 +82,8 @@ pub(crate) struct Grant<'h> {
     pub(crate) expiry: Option<Moment>,
     /// The same by the store's own clock, in its nanoseconds: it stands still whatever clocks do.
     pub(crate) server_expiry: Option<i128>,
+    /// The TTL that was granted, where the store does not show when it will be over.
+    pub(crate) bound: Option<Duration>,
     /// A reading that showed it without a TTL.
     pub(crate) without_ttl: Option<EventId>,
     pub(crate) extensions: Vec<Change>,

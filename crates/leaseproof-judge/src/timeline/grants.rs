@@ -132,7 +132,8 @@ impl<'h> Walk<'h> {
             first_expiry: if extension.is_none() { held.expires } else { None },
             expiry: held.expires,
             server_expiry: server_expiry(event, reading, held),
-            without_ttl: held.expires.is_none().then_some(event.id),
+            bound: held.bound,
+            without_ttl: (held.expires.is_none() && held.bound.is_none()).then_some(event.id),
             extensions: extension.into_iter().collect(),
             shrinks: Vec::new(),
             end: None,
@@ -182,7 +183,9 @@ impl<'h> Walk<'h> {
         grant.epoch = reading.epoch.as_deref();
         grant.renewed = held.renewed;
         let Some(expires) = held.expires else {
-            grant.without_ttl.get_or_insert(event.id);
+            if held.bound.is_none() {
+                grant.without_ttl.get_or_insert(event.id);
+            }
             grant.expiry = None;
             return;
         };
@@ -286,9 +289,12 @@ impl<'h> Walk<'h> {
     /// It is gone, or another's; who did it is found out when all grants are known.
     fn close(&mut self, index: usize, event: &Event, bracket: Moment, replaced: bool, epoch_changed: bool) {
         let grant = &mut self.grants[index];
-        let passed = grant
-            .expiry
-            .is_some_and(|expiry| expiry.earliest <= bracket.latest.plus(JITTER));
+        // Where the expiry isn't shown, it can't have come before a TTL after the begin.
+        let passed = match (grant.expiry, grant.bound) {
+            (Some(expiry), _) => expiry.earliest <= bracket.latest.plus(JITTER),
+            (None, Some(ttl)) => !epoch_changed && grant.begin.earliest.plus(ttl) <= bracket.latest.plus(JITTER),
+            (None, None) => false,
+        };
         let kind = match (passed, epoch_changed, replaced) {
             (true, ..) => EndKind::Expired,
             (_, true, _) => EndKind::LostByStore,

@@ -13,7 +13,7 @@ mod owner;
 mod reach;
 mod standing;
 
-pub(crate) use act::{Act, ActKind, Standing};
+pub(crate) use act::{Act, ActKind, Standing, when};
 pub(crate) use coverage::{StoreCoverage, answered_slowly};
 pub(crate) use cycle::Cycle;
 pub(crate) use fault::Fault;
@@ -229,10 +229,11 @@ impl<'h> Timeline<'h> {
                 acts.push(Act {
                     kind: ActKind::Write,
                     event,
-                    at: write.arrived.unwrap_or(event.at),
+                    at: act::when(event, write),
                     token: write.token,
                     thread: None,
                     write: Some((*place, write)),
+                    says_from: write.claims_owner.as_deref().filter(|it| self.names.contains_key(it)),
                     standing: Standing::Ungranted,
                 });
             }
@@ -249,6 +250,7 @@ impl<'h> Timeline<'h> {
                     token: saying.said.token,
                     thread: saying.said.thread.as_deref(),
                     write: None,
+                    says_from: None,
                     standing: Standing::Ungranted,
                 });
             }
@@ -262,28 +264,23 @@ impl<'h> Timeline<'h> {
         self.names.get(name).copied()
     }
 
-    /// The grant that `owner` had at `at`, possibly.
-    pub(crate) fn grant_of(&self, owner: usize, at: Moment) -> Option<usize> {
-        let mine = &self.owners[owner].grants;
-        let begun = mine.partition_point(|index| self.grants[*index].begin.earliest <= at.latest);
-        let index = *mine[..begun].last()?;
-        self.grants[index].may_cover(at).then_some(index)
-    }
-
-    /// The grant of an owner that a fault at `at` met. A grant that an owner acquires anew right after
+    /// The grant that `owner` had at `at`, possibly. A grant that an owner acquires anew right after
     /// its lease was removed may, by its bracket, have begun before that: the one that surely stood
     /// comes first.
     pub(crate) fn grant_at(&self, owner: usize, at: Moment) -> Option<usize> {
         let mine = &self.owners[owner].grants;
-        let stood = |index: &&usize| {
-            let grant = &self.grants[**index];
-            grant.begin.latest < at.earliest && grant.may_cover(at)
-        };
-        mine.iter()
+        let begun = mine.partition_point(|index| self.grants[*index].begin.earliest <= at.latest);
+        let covering = |index: &usize| self.grants[*index].may_cover(at);
+        // Grants follow one another: those before the last that surely had begun were over by then.
+        let stood = mine[..begun]
+            .iter()
             .rev()
-            .find(stood)
+            .find(|index| self.grants[**index].begin.latest < at.earliest);
+        let last = mine[..begun].last();
+        stood
+            .filter(|it| covering(it))
+            .or(last.filter(|it| covering(it)))
             .copied()
-            .or_else(|| self.grant_of(owner, at))
     }
 
     /// The place of the last grant of anybody that may have begun by `at`.

@@ -213,7 +213,7 @@ impl<'h> Trail<'h> {
         if !store.covers(last_change.latest, act.at.latest) {
             return Standing::Unwatched(index);
         }
-        let known = !hidden.may_cover(act.at);
+        let known = !hidden.may_cover(act.at) && act.says_from.is_none();
         match late {
             Truth::Yes if known => Standing::Late(index),
             Truth::No => Standing::Straddling(index),

@@ -356,6 +356,7 @@ impl Story {
             highest: None,
             mode: self.ask.witness,
             claims_owner: None,
+            begun: None,
             arrived: None,
             replay: false,
         };

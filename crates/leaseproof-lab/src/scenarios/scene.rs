@@ -6,6 +6,7 @@ use leaseproof_model::event::{Deed, Event, FaultKind, FaultPhase, Held, Outcome,
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, OwnerName, Token};
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// A grant as it is seen live.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,7 +21,9 @@ pub struct Seen {
     pub first: Moment,
     /// Its latest expiry.
     pub expires: Option<Moment>,
-    /// Its expiry before that, and how often the expiry moved forward.
+    /// The TTL granted, where the store doesn't show when it will be over, nor its renewals.
+    pub bound: Option<Duration>,
+    /// How often the expiry moved forward; where the store doesn't show it, how often its owner says so.
     pub renewals: u32,
 }
 
@@ -144,6 +147,13 @@ impl Scene {
                     known.said += 1;
                     known.observable |= said.event != OwnerEvent::Waiting;
                     known.last_said = Some(said.event);
+                    if said.event == OwnerEvent::Renewed
+                        && let Some(grant) = self.grant.as_mut()
+                        && grant.bound.is_some()
+                        && grant.owner.as_ref() == Some(owner)
+                    {
+                        grant.renewals += 1;
+                    }
                     if said.event == OwnerEvent::Acquired {
                         known.acquired = Some(event.at);
                         self.attribute(owner, event.at, said.token);
@@ -205,7 +215,7 @@ impl Scene {
                     // Two readings of one expiry differ by their round trips; a renewal moves it by more.
                     let moved = grant
                         .expires
-                        .is_none_or(|old| expires.earliest > old.latest.plus(std::time::Duration::from_millis(5)));
+                        .is_none_or(|old| expires.earliest > old.latest.plus(Duration::from_millis(5)));
                     grant.renewals += u32::from(moved && grant.expires.is_some());
                     if moved {
                         grant.expires = Some(expires);
@@ -219,6 +229,7 @@ impl Scene {
                     owner: self.owner_of(held),
                     first: at,
                     expires: held.expires,
+                    bound: held.bound,
                     renewals: 0,
                 };
                 self.expiry_proven = false;

@@ -95,6 +95,7 @@ impl Tape {
             highest: Some(Token(token)),
             mode: ask.witness,
             claims_owner: None,
+            begun: None,
             arrived: None,
             replay: false,
         };

@@ -207,6 +207,9 @@ impl Stage<'_> {
             seat.end(grace);
         }
         let _ = self.witness.settle();
+        for gap in self.witness.gaps() {
+            self.note(What::Coverage(gap));
+        }
         if let Some(sampler) = self.sampler.take() {
             sampler.stop();
         }

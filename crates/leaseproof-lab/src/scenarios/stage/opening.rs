@@ -56,7 +56,8 @@ impl Stage<'_> {
     /// The TTL in force must be the plan's, or every wait would be too short for it.
     fn check_ttl(&self) -> Step {
         let expires = self.scene.grant.as_ref().and_then(|grant| grant.expires);
-        let left = expires.map_or(Duration::ZERO, |expires| expires.earliest.since(boot_now()));
+        let bound = self.scene.grant.as_ref().and_then(|grant| grant.bound);
+        let left = expires.map_or(bound.unwrap_or_default(), |expires| expires.earliest.since(boot_now()));
         let ttl = self.budget().ttl;
         if left <= ttl + ttl / 4 {
             return Ok(());

@@ -1,0 +1,89 @@
+//! Stores whose lease is a session show neither when it will be over nor its renewals: what a sound owner
+//! did there accuses nobody, and each flaw that such a store can express shows by its rule.
+
+mod story;
+
+use leaseproof_model::event::What;
+use std::time::Duration;
+use story::flaws::*;
+use story::pauses::{self, THAW};
+use story::{Story, accusations, codes, scenarios};
+
+/// The record as the observer of such a store would have seen it.
+fn in_session(mut s: Story) -> Story {
+    s.ask.store.shows_expiry = false;
+    s.ask.store.shows_renewals = false;
+    let ttl = story::budget().ttl;
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what {
+            reading.server_ns = None;
+            if let Some(held) = &mut reading.held {
+                held.bound = held.expires.map(|_| ttl);
+                (held.expires, held.granted, held.renewed) = (None, None, None);
+            }
+        }
+    });
+    s
+}
+
+/// What a sound owner did.
+const SOUND: &[(&str, fn() -> Story)] = &[
+    ("over-ttl", pauses::over_ttl),
+    ("within-margin", pauses::within_margin),
+    ("and-gone", pauses::and_gone),
+    ("after-loss", pauses::after_loss),
+    ("straddling", straddling),
+    ("inside-write", scenarios::inside_write),
+    ("killed", scenarios::killed),
+    ("blackhole", scenarios::blackhole),
+    ("clean-release", scenarios::clean_release),
+    ("child-only", || scenarios::child_only(true)),
+];
+
+/// The rule, the record that does not show it, and the one that does.
+type Pair = (&'static str, fn() -> Story, fn() -> Story);
+
+const PAIRS: &[Pair] = &[
+    ("LP001", straddling, late),
+    ("LP004", straddling, late),
+    ("LP006", || refused(THAW + 4.0), || refused(2900.0)),
+    ("LP007", straddling, late),
+    ("LP012", pauses::over_ttl, without_ttl),
+    ("LP015", straddling, late),
+    ("LP016", || gave_up(true), || gave_up(false)),
+    ("LP017", || moved(false), || moved(true)),
+    ("LP022", pauses::over_ttl, || {
+        over_ttl(|s| s.ask.budget.ttl = Duration::from_millis(2000))
+    }),
+];
+
+#[test]
+fn a_sound_owner_s_verdict_is_that_of_a_store_that_shows_it() {
+    let mut wrong = Vec::new();
+    for (name, story) in SOUND {
+        let (shown, judged) = (story().judged(), in_session(story()).judged());
+        if judged.verdict != shown.verdict {
+            let lacks: Vec<_> = judged.premises.iter().filter(|it| !it.holds.is_yes()).collect();
+            wrong.push(format!(
+                "{name}: {} {} {lacks:#?} {:#?}",
+                shown.verdict,
+                judged.verdict,
+                accusations(&judged)
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn each_rule_that_such_a_store_can_express_is_shown_by_its_record_alone() {
+    let mut wrong = Vec::new();
+    for (rule, sound, flawed) in PAIRS {
+        let ok = codes(&in_session(sound()).judged());
+        let bad = codes(&in_session(flawed()).judged());
+        if ok.iter().any(|code| code == rule) || !bad.iter().any(|code| code == rule) {
+            wrong.push(format!("{rule}: ok {ok:?}, bad {bad:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

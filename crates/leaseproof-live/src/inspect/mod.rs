@@ -1,0 +1,1 @@
+//! One look: the first ten minutes of an incident.

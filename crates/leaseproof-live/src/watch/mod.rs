@@ -1,0 +1,1 @@
+//! The synthetic monitor: what the store grants against what the owner believes.
