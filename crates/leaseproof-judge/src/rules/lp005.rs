@@ -4,7 +4,7 @@
 //! by the owner where threads aren't known.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{EndKind, Owner, Saying, Timeline};
+use crate::timeline::{By, EndKind, Owner, Saying, Timeline};
 use crate::words::{count, ms};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent};
@@ -25,7 +25,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     }
     let applied = Applied::of(timeline);
     let mut found = Vec::new();
-    for owner in &timeline.owners {
+    for (index, owner) in timeline.owners.iter().enumerate() {
         let mut unapplied: BTreeMap<u32, Vec<(Saying<'_>, Moment)>> = BTreeMap::new();
         for (saying, sent) in attempts(owner) {
             // Its own stamp may be that of sending: it had the answer when it said so, at the latest.
@@ -37,8 +37,11 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 .store
                 .covers(sent, attempt.latest.plus(timeline.store.longest_gap));
             let unsupported = watched
-                && !applied.supports(attempt, timeline)
-                && applied.contradicts(attempt, saying.at.latest, timeline);
+                && if timeline.ask.store.shows_renewals {
+                    !applied.supports(attempt, timeline) && applied.contradicts(attempt, saying.at.latest, timeline)
+                } else {
+                    ended_too_soon(By::Owner(index), attempt, timeline)
+                };
             // Gone after the answer, perhaps: a renewal that removes its key is believed in, a release is not.
             let released = applied
                 .gone_during(attempt)
@@ -186,6 +189,22 @@ impl Applied {
             .take_while(|(at, _)| at.earliest <= attempt.latest)
             .any(|(_, expires)| expires.latest.plus(tolerance(timeline)) >= attempt.earliest.plus(budget.ttl))
     }
+}
+
+/// Where no renewal shows: whether the grant was over, by itself, before a TTL after the earliest moment of
+/// the attempt. Had it been applied, the grant would have lasted for so long.
+fn ended_too_soon(by: By, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+    let grant = timeline
+        .grants
+        .iter()
+        .rfind(|grant| grant.by == by && grant.begin.earliest <= attempt.latest);
+    grant.is_some_and(|grant| match (grant.end, grant.bound) {
+        (Some(end), Some(ttl)) => {
+            matches!(end.kind, EndKind::Expired | EndKind::Vanished)
+                && end.seen.latest.plus(tolerance(timeline)) < attempt.earliest.plus(ttl)
+        }
+        _ => false,
+    })
 }
 
 /// Whether the owner acted as the holder after `at`, without acquiring anew.

@@ -54,7 +54,11 @@ impl Flawed {
         Ok(Self(match (url.path(), url.kind()) {
             (Some(path), _) => Box::new(Sqlite::new(path)?),
             (None, "redis") => Box::new(Redis::new(&url.with_secrets())?),
-            (None, kind) => return Err(format!("this flaw sends a statement that {kind} has not: choose another")),
+            (None, kind) => {
+                return Err(format!(
+                    "this flaw sends a statement that {kind} has not: choose another"
+                ));
+            }
         }))
     }
 

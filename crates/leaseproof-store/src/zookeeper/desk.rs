@@ -30,10 +30,7 @@ impl Desk {
         }
     }
 
-    pub(crate) fn net(&self) -> &Net {
-        &self.net
-    }
-
+    /// Gives up the connection until the next use: a server counts those from one host.
     pub(crate) fn disconnect(&mut self) {
         if let Some(session) = &mut self.session {
             session.disconnect();

@@ -72,9 +72,13 @@ impl Net {
 
     fn broken(&self, error: &io::Error) -> StoreError {
         match error.kind() {
-            io::ErrorKind::InvalidData => self.strange("what came is no frame of its protocol"),
+            // TLS has words of its own for what it does not trust.
+            io::ErrorKind::InvalidData if error.get_ref().is_none() => {
+                self.strange("what came is no frame of its protocol")
+            }
             io::ErrorKind::UnexpectedEof => self.unreachable(
-                "it closed without an answer (it starts, has no quorum, or has too many connections from here)",
+                "it closed without an answer: it starts, has no quorum, or has too many connections from here \
+                 (maxClientCnxns, 60 by default)",
             ),
             _ => self.unreachable(error),
         }

@@ -194,12 +194,14 @@ impl Lease for Owner {
     fn renew(&mut self, grant: &Grant, ttl: Duration, timeout: Duration) -> Done<()> {
         let asked = boot_now();
         let step = self.extend(grant, ttl, &mut Patience::new(timeout));
+        self.desk.disconnect();
         done(asked, step)
     }
 
     fn release(&mut self, grant: &Grant, timeout: Duration) -> Done<()> {
         let asked = boot_now();
         let step = self.give_up(grant, &mut Patience::new(timeout));
+        self.desk.disconnect();
         done(asked, step)
     }
 

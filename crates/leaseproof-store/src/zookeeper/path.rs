@@ -15,7 +15,7 @@ pub(crate) fn path_of(key: &str) -> String {
             "." => path += "%2E",
             ".." => path += "%2E.",
             // The server's own.
-            "zookeeper" => path += "%7Aookeeper",
+            "zookeeper" if path == "/" => path += "%7Aookeeper",
             _ => part.chars().for_each(|c| encode(&mut path, c)),
         }
         path
@@ -66,6 +66,7 @@ mod tests {
             ("/a//b/", "/%/a/%/b/%"),
             ("a/./../b", "/a/%2E/%2E./b"),
             ("zookeeper/quota", "/%7Aookeeper/quota"),
+            ("canary/zookeeper", "/canary/zookeeper"),
             ("50% \n\u{1f512}ü", "/50%25 %0A%F0%9F%94%92ü"),
             ("%2E", "/%252E"),
         ] {

@@ -1,8 +1,7 @@
 //! The server that answers: version, role, and the bounds that it sets to sessions.
 
 use super::net::Net;
-use super::request::Request;
-use super::session::Session;
+use super::session::{Session, least_timeout};
 use crate::error::StoreError;
 use crate::patience::Patience;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
@@ -50,11 +49,9 @@ impl Server {
 
     /// The semantics of this server, and the session by which its greatest time-out was found.
     pub(crate) fn facts(self, net: &Arc<Net>, patience: &mut Patience) -> Result<(StoreFacts, Session), StoreError> {
-        let mut least = Session::open(net, Duration::from_millis(1), patience)?;
+        let floor = least_timeout(net, patience)?;
         let most = Session::open(net, MOST, patience)?;
-        let (floor, ceiling) = (least.timeout(), most.timeout());
-        // It would end by itself soon.
-        let _ = least.ask(&[Request::Close], patience);
+        let ceiling = most.timeout();
         let tick = net.word("conf", patience).and_then(|conf| tick(&conf));
         let tick = tick.unwrap_or_else(|| guess(floor, ceiling));
         let facts = StoreFacts {

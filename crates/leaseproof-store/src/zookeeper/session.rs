@@ -126,25 +126,13 @@ impl Session {
 
     fn connect(&mut self, patience: &mut Patience) -> Result<(), Broken> {
         let not_sent = |error| Broken::Failed(Failed::NotSent(error));
-        let millis = i32::try_from(self.timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
-        let mut hello = Writer::default();
-        // Protocol, last transaction seen, time-out, session, its password, no read-only server.
-        hello
-            .int(0)
-            .long(0)
-            .int(millis.max(1))
-            .long(self.id)
-            .buffer(&self.password)
-            .flag(false);
+        let hello = hello(self.timeout, self.id, &self.password);
         let login = self.net.url.digest.as_ref().map(|digest| {
             let mut login = Writer::default();
             login.int(AUTH).int(100).int(0).text("digest").text(digest);
             login.frame()
         });
-        let (link, welcome, reply) = self
-            .net
-            .open(&hello.frame(), login.as_deref(), patience)
-            .map_err(not_sent)?;
+        let (link, welcome, reply) = self.net.open(&hello, login.as_deref(), patience).map_err(not_sent)?;
         let Some(timeout) = welcome.timeout else {
             return Err(Broken::Over);
         };
@@ -157,4 +145,27 @@ impl Session {
         self.link = Some(link);
         Ok(())
     }
+}
+
+/// The least time-out that the server grants: of a session that is left alone at once.
+pub(crate) fn least_timeout(net: &Net, patience: &mut Patience) -> Result<Duration, StoreError> {
+    let (link, welcome, _) = net.open(&hello(Duration::ZERO, 0, &[0; 16]), None, patience)?;
+    drop_link(&mut Some(link));
+    welcome
+        .timeout
+        .ok_or_else(|| net.strange("a session that was over at once"))
+}
+
+fn hello(timeout: Duration, id: i64, password: &[u8]) -> Vec<u8> {
+    let millis = i32::try_from(timeout.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
+    let mut hello = Writer::default();
+    // Protocol, last transaction seen, time-out, session, its password, no read-only server.
+    hello
+        .int(0)
+        .long(0)
+        .int(millis.max(1))
+        .long(id)
+        .buffer(password)
+        .flag(false);
+    hello.frame()
 }

@@ -51,8 +51,8 @@ impl ZooKeeperServer {
             let tick = TICK.as_millis();
             let config = format!(
                 "tickTime={tick}\ndataDir={}\nclientPort={port}\nclientPortAddress=127.0.0.1\n\
-                 maxSessionTimeout=3600000\nmaxClientCnxns=0\nadmin.enableServer=false\n\
-                 4lw.commands.whitelist=*\n{settings}\n",
+                 maxClientCnxns=0\nadmin.enableServer=false\n\
+                 4lw.commands.whitelist=*\nmaxSessionTimeout=3600000\n{settings}\n",
                 data.display()
             );
             std::fs::write(folder.path().join("zoo.cfg"), config).map_err(|error| error.to_string())?;
