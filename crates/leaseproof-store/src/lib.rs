@@ -9,7 +9,7 @@
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
 //! - `wire`: the bytes between us and a server; `http`: requests on them
-//! - `sqlite`, `redis`, `zookeeper`: the adapters
+//! - `sqlite`, `redis`, `zookeeper`, `consul`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -18,6 +18,8 @@ use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
 mod clock;
+#[cfg(feature = "consul")]
+mod consul;
 mod done;
 mod error;
 #[cfg(feature = "http")]
@@ -144,6 +146,8 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Observer::open(url, timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Box::new(consul::Observer::open(url, timeout)?),
     })
 }
 
@@ -158,6 +162,8 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Owner::open(url, connect_timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Box::new(consul::Owner::open(url, connect_timeout)?),
     })
 }
 
@@ -171,6 +177,8 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Administrator::open(url, timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Box::new(consul::Administrator::open(url, timeout)?),
     })
 }
 
@@ -184,5 +192,7 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Ok(zookeeper::Observer::open(url, timeout)?.facts().clone()),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Ok(consul::Observer::open(url, timeout)?.facts().clone()),
     }
 }

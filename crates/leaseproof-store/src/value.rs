@@ -9,7 +9,7 @@ use leaseproof_model::name::{HolderId, Token};
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt::Write;
-#[cfg(feature = "zookeeper")]
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
 use std::time::Duration;
 
 /// A text that no other grant has: 64 random bits, in hex.
@@ -46,13 +46,13 @@ pub(crate) fn parse_stored(value: &[u8]) -> (HolderId, Option<Token>) {
 }
 
 /// The value of a store that shows no expiry: holder, incarnation, and the TTL granted, in ms.
-#[cfg(feature = "zookeeper")]
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
 pub(crate) fn stored_bounded(holder: &HolderId, ttl: Duration) -> Vec<u8> {
     format!("{holder}#{}", ttl.as_millis()).into_bytes()
 }
 
 /// What such a value says; a foreign one says no TTL.
-#[cfg(feature = "zookeeper")]
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
 pub(crate) fn parse_bounded(value: &[u8]) -> (HolderId, Option<Duration>) {
     let (holder, millis) = parse_stored(value);
     (holder, millis.map(|Token(millis)| Duration::from_millis(millis)))

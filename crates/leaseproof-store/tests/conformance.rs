@@ -1,6 +1,7 @@
 //! One list of what a store must do, run on each store against the real thing. Owner and observer
 //! share an adapter, so each promise is also read back by the store's own tools.
 
+mod consul_server;
 mod redis_server;
 mod rig;
 mod zookeeper_server;
@@ -59,6 +60,14 @@ fn zookeeper() {
     match Rig::zookeeper() {
         Ok(rig) => run(&rig),
         Err(why) => redis_server::skip("zookeeper", &why),
+    }
+}
+
+#[test]
+fn consul() {
+    match Rig::consul() {
+        Ok(rig) => run(&rig),
+        Err(why) => redis_server::skip("consul", &why),
     }
 }
 

@@ -78,6 +78,7 @@ impl Story {
                     version: "7.0.15".to_owned(),
                     early_slack: Duration::from_millis(1),
                     late_bound: Duration::from_millis(1200),
+                    late_ttls: 0,
                     ttl_floor: None,
                     ttl_ceiling: None,
                     lock_delay: Duration::ZERO,

@@ -40,6 +40,7 @@ pub fn ask(scenario: ScenarioId, witness: WitnessMode) -> Ask {
             version: "3.50.4".to_owned(),
             early_slack: Duration::ZERO,
             late_bound: Duration::from_millis(3500),
+            late_ttls: 0,
             ttl_floor: None,
             ttl_ceiling: None,
             lock_delay: Duration::ZERO,

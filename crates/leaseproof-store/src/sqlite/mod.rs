@@ -29,6 +29,7 @@ pub(crate) fn facts() -> StoreFacts {
         early_slack: Duration::ZERO,
         // Another owner's transaction may be in between.
         late_bound: Duration::from_millis(10),
+        late_ttls: 0,
         ttl_floor: None,
         ttl_ceiling: None,
         lock_delay: Duration::ZERO,

@@ -8,11 +8,15 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use url::{Host, Url};
 
-#[cfg(feature = "zookeeper")]
+#[cfg(feature = "consul")]
+mod consul;
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+#[cfg(feature = "consul")]
+pub use consul::ConsulUrl;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperUrl;
 
@@ -26,6 +30,9 @@ pub enum StoreUrl {
     /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
     #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperUrl),
+    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS.
+    #[cfg(feature = "consul")]
+    Consul(ConsulUrl),
 }
 
 /// The URL of a Redis server.
@@ -48,7 +55,7 @@ pub struct RedisUrl {
 }
 
 const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS, \
-                   zookeeper://host:port";
+                   zookeeper://host:port, consul://host:port";
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -74,11 +81,17 @@ impl FromStr for StoreUrl {
             "zookeeper" | "zk" => zookeeper::parse(text, false).map(Self::ZooKeeper),
             #[cfg(feature = "zookeeper")]
             "zookeepers" | "zks" => zookeeper::parse(text, true).map(Self::ZooKeeper),
+            #[cfg(feature = "consul")]
+            "consul" => consul::parse(text, false).map(Self::Consul),
+            #[cfg(feature = "consul")]
+            "consuls" => consul::parse(text, true).map(Self::Consul),
+            #[cfg(not(feature = "consul"))]
+            "consul" | "consuls" => Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}"))),
             #[cfg(not(feature = "zookeeper"))]
             "zookeeper" | "zookeepers" | "zk" | "zks" => {
                 Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
             }
-            "etcd" | "consul" | "postgres" | "postgresql" => {
+            "etcd" | "postgres" | "postgresql" => {
                 Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
             }
             _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
@@ -195,6 +208,8 @@ impl StoreUrl {
             Self::Redis(_) => "redis",
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(_) => "zookeeper",
+            #[cfg(feature = "consul")]
+            Self::Consul(_) => "consul",
         }
     }
 
@@ -221,6 +236,8 @@ impl StoreUrl {
             }
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.server.is_loopback(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.server.is_loopback(),
         }
     }
 
@@ -232,6 +249,8 @@ impl StoreUrl {
             Self::Redis(server) => Some((&server.host, server.port)),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => Some((&url.server.host, url.server.port)),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => Some((&url.server.host, url.server.port)),
         }
     }
 
@@ -248,6 +267,12 @@ impl StoreUrl {
                 let mut moved = url.clone();
                 moved.server = url.server.moved(host, port);
                 return Self::ZooKeeper(moved);
+            }
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => {
+                let mut moved = url.clone();
+                moved.server = url.server.moved(host, port);
+                return Self::Consul(moved);
             }
         };
         let mut moved = server.clone();
@@ -275,6 +300,8 @@ impl StoreUrl {
             Self::Redis(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.server.with_secrets(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.server.with_secrets(),
         }
     }
 }
@@ -293,6 +320,8 @@ impl fmt::Display for StoreUrl {
             Self::Redis(server) => server.fmt(f),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.fmt(f),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.fmt(f),
         }
     }
 }

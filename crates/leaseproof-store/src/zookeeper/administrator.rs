@@ -4,7 +4,6 @@ use super::code::Code;
 use super::desk::Desk;
 use super::net::Net;
 use super::node::{Way, create};
-use super::owner::done;
 use super::path::key_of;
 use super::request::Request;
 use super::session::{Broken, Session};
@@ -75,7 +74,7 @@ impl Administer for Administrator {
     fn steal(&mut self, key: &str, holder: &str, ttl: Duration) -> Done<Grant> {
         let asked = boot_now();
         let step = self.take(key, holder, ttl);
-        done(asked, step)
+        Done::of(asked, step)
     }
 
     fn delete(&mut self, key: &str) -> Done<()> {
@@ -87,7 +86,7 @@ impl Administer for Administrator {
             Ok(Err(code)) => Err(Failed::NotSent(code.error(&self.net.url, key))),
             Err(failed) => Err(failed),
         };
-        done(asked, step)
+        Done::of(asked, step)
     }
 
     fn clean(&mut self, keys: &[String]) -> Result<u64, StoreError> {

@@ -7,15 +7,13 @@ use super::node::{Way, create, look, one};
 use super::request::Request;
 use super::session::{Broken, Session};
 use crate::clock::boot_now;
-use crate::done::{Done, Refusal};
+use crate::done::{Done, Refusal, Step};
 use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::url::ZooKeeperUrl;
 use crate::value::{holder_id, new_incarnation};
 use crate::wire::Failed;
 use crate::{Grant, Lease};
-use leaseproof_model::clock::BootNanos;
-use leaseproof_model::moment::Moment;
 use leaseproof_model::name::HolderId;
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,9 +35,6 @@ struct Granted {
     holder: HolderId,
     session: Session,
 }
-
-/// What a step came to, without its moments.
-type Step<T> = Result<Result<T, Refusal>, Failed>;
 
 impl Owner {
     pub(crate) fn open(url: &ZooKeeperUrl, connect_timeout: Duration) -> Result<Self, StoreError> {
@@ -172,37 +167,26 @@ impl Owner {
     }
 }
 
-/// What a step came to, with its moments.
-pub(super) fn done<T>(asked: BootNanos, step: Step<T>) -> Done<T> {
-    let during = Moment::between(asked, boot_now());
-    match step {
-        Ok(Ok(value)) => Done::applied(value, during),
-        Ok(Err(refusal)) => Done::refused(refusal, during),
-        Err(Failed::NotSent(error)) => Done::failed(error, during),
-        Err(Failed::Unknown(error)) => Done::unknown(error, during),
-    }
-}
-
 impl Lease for Owner {
     fn acquire(&mut self, key: &str, holder: &str, ttl: Duration, timeout: Duration) -> Done<Grant> {
         let asked = boot_now();
         let id = holder_id(holder, &new_incarnation());
         let step = self.take(key, &id, ttl, &mut Patience::new(timeout));
-        done(asked, step)
+        Done::of(asked, step)
     }
 
     fn renew(&mut self, grant: &Grant, ttl: Duration, timeout: Duration) -> Done<()> {
         let asked = boot_now();
         let step = self.extend(grant, ttl, &mut Patience::new(timeout));
         self.desk.disconnect();
-        done(asked, step)
+        Done::of(asked, step)
     }
 
     fn release(&mut self, grant: &Grant, timeout: Duration) -> Done<()> {
         let asked = boot_now();
         let step = self.give_up(grant, &mut Patience::new(timeout));
         self.desk.disconnect();
-        done(asked, step)
+        Done::of(asked, step)
     }
 
     fn reconnect(&mut self) {

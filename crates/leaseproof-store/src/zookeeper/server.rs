@@ -60,6 +60,7 @@ impl Server {
             early_slack: Duration::ZERO,
             // Sessions are looked at once a tick, and a session's end waits for the next look after it.
             late_bound: tick * 2 + CLOSING,
+            late_ttls: 0,
             ttl_floor: Some(floor),
             ttl_ceiling: Some(ceiling),
             lock_delay: Duration::ZERO,

@@ -1,5 +1,6 @@
 //! One store under test: the real thing, with hands that do not belong to the adapter.
 
+use crate::consul_server::{self, ConsulServer};
 use crate::redis_server::RedisServer;
 use crate::zookeeper_server::{self, ZooKeeperServer};
 use leaseproof_model::event::Reading;
@@ -66,6 +67,7 @@ enum Side {
     },
     Redis(RefCell<RedisServer>),
     ZooKeeper(ZooKeeperServer),
+    Consul(ConsulServer),
 }
 
 impl Rig {
@@ -120,6 +122,21 @@ impl Rig {
         })
     }
 
+    pub fn consul() -> Result<Self, String> {
+        let server = ConsulServer::start()?;
+        Ok(Self {
+            name: "consul",
+            is: Traits {
+                short: consul_server::LEAST,
+                counted: false,
+                other_ttl: false,
+                ..COUNTING
+            },
+            url: server.url().parse().expect("a URL"),
+            side: Side::Consul(server),
+        })
+    }
+
     /// Says that a case of the list can't be had on this store.
     pub fn not_expressible(&self, case: &str, why: &str) {
         let _ = writeln!(std::io::stderr(), "{}: {case}: not expressible: {why}", self.name);
@@ -170,6 +187,15 @@ impl Rig {
                     token: node.czxid,
                 })
             }
+            Side::Consul(server) => {
+                let entry = server.plain(key)?;
+                entry.session?;
+                let (holder, _ttl) = entry.value.rsplit_once('#')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: entry.modify_index,
+                })
+            }
         }
     }
 
@@ -184,7 +210,7 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
-            Side::ZooKeeper(_) => None,
+            Side::ZooKeeper(_) | Side::Consul(_) => None,
         }
     }
 
@@ -203,6 +229,13 @@ impl Rig {
                 server.cli(&format!("delete /{key}"));
                 server.cli(&format!("create /{key} {}", node.data));
             }
+            Side::Consul(server) => {
+                let entry = server.plain(key).expect("it is held");
+                let old = entry.session.expect("it is held");
+                let new = server.endless_session();
+                server.http("PUT", &format!("/v1/kv/{key}?release={old}"), &entry.value);
+                server.http("PUT", &format!("/v1/kv/{key}?acquire={new}"), &entry.value);
+            }
         }
     }
 
@@ -218,6 +251,7 @@ impl Rig {
             }
             Side::Redis(server) => server.borrow().freeze(),
             Side::ZooKeeper(server) => server.freeze(),
+            Side::Consul(server) => server.freeze(),
         }
     }
 
@@ -226,6 +260,7 @@ impl Rig {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
             Side::ZooKeeper(server) => server.thaw(),
+            Side::Consul(server) => server.thaw(),
         }
     }
 
