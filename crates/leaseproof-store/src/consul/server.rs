@@ -26,6 +26,7 @@ pub(crate) struct Server {
     least_ttl: Option<Duration>,
     leader: String,
     term: Option<String>,
+    node: Option<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -65,13 +66,15 @@ impl Server {
                 .filter(|least| !least.is_zero()),
             leader,
             term: text(&agent.stats["raft"]["term"]),
+            node: text(&agent.config["NodeID"]),
         })
     }
 
-    /// The store's epoch: leader and term. A server that is started anew has itself elected anew.
+    /// The store's epoch: leader, term, and the agent that answers. A server that lost its data may have
+    /// itself elected in the same term again, but under another name.
     pub(crate) fn epoch(&self) -> String {
-        let term = self.term.as_deref().unwrap_or("unknown");
-        format!("{}/{term}", self.leader)
+        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "unknown".to_owned());
+        format!("{}/{}/{}", self.leader, part(&self.term), part(&self.node))
     }
 
     /// The semantics of this cluster.
@@ -111,7 +114,7 @@ mod tests {
             leader: "10.0.0.1:8300".to_owned(),
             ..Server::default()
         };
-        assert_eq!(server.epoch(), "10.0.0.1:8300/unknown");
+        assert_eq!(server.epoch(), "10.0.0.1:8300/unknown/unknown");
         let facts = server.facts(Duration::from_secs(15));
         assert_eq!((facts.version.as_str(), facts.ttl_floor), ("unknown", Some(LEAST_TTL)));
         assert!(facts.late_bound > facts.lock_delay);
