@@ -40,7 +40,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 && if timeline.ask.store.shows_renewals {
                     !applied.supports(attempt, timeline) && applied.contradicts(attempt, saying.at.latest, timeline)
                 } else {
-                    ended_too_soon(By::Owner(index), attempt, timeline)
+                    ended_too_soon(By::Owner(index), owner, attempt, timeline)
                 };
             // Gone after the answer, perhaps: a renewal that removes its key is believed in, a release is not.
             let released = applied
@@ -193,7 +193,7 @@ impl Applied {
 
 /// Where no renewal shows: whether the grant was over, by itself, before a TTL after the earliest moment of
 /// the attempt. Had it been applied, the grant would have lasted for so long.
-fn ended_too_soon(by: By, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+fn ended_too_soon(by: By, owner: &Owner<'_>, attempt: Moment, timeline: &Timeline<'_>) -> bool {
     let grant = timeline
         .grants
         .iter()
@@ -202,9 +202,22 @@ fn ended_too_soon(by: By, attempt: Moment, timeline: &Timeline<'_>) -> bool {
         (Some(end), Some(ttl)) => {
             matches!(end.kind, EndKind::Expired | EndKind::Vanished)
                 && end.seen.latest.plus(tolerance(timeline)) < attempt.earliest.plus(ttl)
+                && !gave_up(owner, attempt.latest, end.seen.latest)
         }
         _ => false,
     })
+}
+
+/// Whether the owner was done with the lease by `until`: what it removed itself, answered or not, is no sign
+/// of what its renewals came to.
+fn gave_up(owner: &Owner<'_>, since: BootNanos, until: BootNanos) -> bool {
+    let ended = owner.ended.is_some_and(|ended| ended.at.earliest <= until);
+    ended
+        || owner
+            .said_since(since)
+            .iter()
+            .take_while(|saying| saying.at.earliest <= until)
+            .any(|saying| saying.is(OwnerEvent::Lost) || saying.is(OwnerEvent::Released))
 }
 
 /// Whether the owner acted as the holder after `at`, without acquiring anew.

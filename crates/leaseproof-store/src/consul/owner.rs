@@ -20,8 +20,8 @@ pub(crate) struct Owner {
     api: Api,
     /// A session without a grant, so that a waiter does not open one for each try.
     spare: Option<(Duration, String)>,
-    /// The session of the grant that was got last.
-    granted: Option<(HolderId, String)>,
+    /// The grant that was got last, and its session.
+    granted: Option<(Grant, String)>,
 }
 
 impl Owner {
@@ -64,8 +64,11 @@ impl Owner {
             // must not be kept alive.
             match self.api.txn("", &[lock], patience)? {
                 Ok(entries) => {
-                    self.granted = Some((id.clone(), session));
-                    return granted(&self.api, key, id, entries.last());
+                    let done = granted(&self.api, key, id, entries.last());
+                    if let Ok(Ok(grant)) = &done {
+                        self.granted = Some((grant.clone(), session));
+                    }
+                    return done;
                 }
                 Err(Why::NoSession) => {}
                 Err(_) => {
@@ -76,14 +79,25 @@ impl Owner {
         }
     }
 
+    /// The session of a grant: our own, or the one that a look shows. Whoever can read a key can extend or
+    /// end its session.
+    fn session_of(&mut self, grant: &Grant, patience: &mut Patience) -> Step<String> {
+        if let Some((granted, session)) = &self.granted
+            && granted == grant
+        {
+            return Ok(Ok(session.clone()));
+        }
+        let entry = self
+            .api
+            .entry(&grant.key, patience)
+            .map_err(|failed| Failed::NotSent(failed.into_error()))?;
+        Ok(session_of(entry.as_ref(), grant).map(str::to_owned))
+    }
+
     fn extend(&mut self, grant: &Grant, ttl: Duration, patience: &mut Patience) -> Step<()> {
-        let session = match &self.granted {
-            Some((holder, session)) if *holder == grant.holder => session.clone(),
-            // Whoever can read the key can extend its session.
-            _ => match session_of(self.api.entry(&grant.key, patience)?.as_ref(), grant) {
-                Ok(session) => session.to_owned(),
-                Err(refusal) => return Ok(Err(refusal)),
-            },
+        let session = match self.session_of(grant, patience)? {
+            Ok(session) => session,
+            Err(refusal) => return Ok(Err(refusal)),
         };
         let renewed = self.api.renew_session(&session, patience)?;
         // A session outlives a key that was taken from it: only the look behind it says whose it is.
@@ -106,12 +120,8 @@ impl Owner {
     }
 
     fn give_up(&mut self, grant: &Grant, patience: &mut Patience) -> Step<()> {
-        let entry = self
-            .api
-            .entry(&grant.key, patience)
-            .map_err(|failed| Failed::NotSent(failed.into_error()))?;
-        let session = match session_of(entry.as_ref(), grant) {
-            Ok(session) => session.to_owned(),
+        let session = match self.session_of(grant, patience)? {
+            Ok(session) => session,
             Err(refusal) => return Ok(Err(refusal)),
         };
         // A session has one grant, so that what it unlocks is this one. No lock-delay follows.
