@@ -294,13 +294,15 @@ fn an_answer_that_breaks_off_is_unknown() {
     let own = owner.acquire("canary/own", "a", LONG, PATIENT).value.expect("granted");
     server.freeze();
     assert_eq!(owner.renew(&own, LONG, BRIEF).outcome, Outcome::Unknown);
-    assert_eq!(
-        owner.release(&own, BRIEF).outcome,
-        Outcome::NotApplied,
-        "nothing is connected any more"
-    );
+    assert_eq!(owner.release(&own, BRIEF).outcome, Outcome::Unknown);
     server.thaw();
-    assert_eq!(owner.release(&own, PATIENT).outcome, Outcome::Applied);
+    // The one that nobody waited for may have arrived first.
+    let done = owner.release(&own, PATIENT);
+    assert!(
+        done.outcome == Outcome::Applied || done.refusal == Some(Refusal::Gone),
+        "{done:?}"
+    );
+    assert!(server.plain("canary/own").expect("it stays").session.is_none());
 }
 
 #[test]

@@ -18,6 +18,9 @@ use std::time::Duration;
 /// How much of a TTL a store may round away.
 const ROUNDING: Duration = Duration::from_millis(20);
 
+/// How long an owner may take to say that it gave the lease up, once the store has done it.
+const GIVING_UP: Duration = Duration::from_millis(500);
+
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     if timeline.store.is_empty() {
@@ -208,11 +211,11 @@ fn ended_too_soon(by: By, owner: &Owner<'_>, attempt: Moment, timeline: &Timelin
     })
 }
 
-/// Whether the owner was done with the lease by `until`: what it removed itself, answered or not, is no sign
-/// of what its renewals came to.
-fn gave_up(owner: &Owner<'_>, since: BootNanos, until: BootNanos) -> bool {
-    let ended = owner.ended.is_some_and(|ended| ended.at.earliest <= until);
-    ended
+/// Whether the owner was done with the lease when it was gone: what it removed itself is no sign of what its
+/// renewals came to. It may say so late, after a time-out and another try.
+fn gave_up(owner: &Owner<'_>, since: BootNanos, gone: BootNanos) -> bool {
+    let until = gone.plus(GIVING_UP);
+    owner.ended.is_some_and(|ended| ended.at.earliest <= until)
         || owner
             .said_since(since)
             .iter()
