@@ -129,7 +129,7 @@ impl ConsulServer {
                 .map(|value| value.trim().to_owned())
         };
         Some(PlainEntry {
-            value: field("Value ")?,
+            value: field("Value").unwrap_or_default(),
             modify_index: field("ModifyIndex ")?.parse().expect("a number"),
             session: field("Session ").filter(|session| session != "-"),
         })
