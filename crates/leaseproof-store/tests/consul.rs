@@ -106,7 +106,8 @@ fn what_an_unknown_acquire_made_is_kept_alive_by_nobody() {
     let server = server!("what_an_unknown_acquire_made_is_kept_alive_by_nobody");
     let url = url(&server.url());
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
-    let ttl = Duration::from_millis(500);
+    // Longer than a busy machine takes for a few steps.
+    let ttl = Duration::from_secs(2);
     let done = owner.acquire(KEY, "a", ttl, PATIENT);
     let first = done.value.expect("granted");
     let mut waiter = open_lease(&url, PATIENT).expect("lazy");

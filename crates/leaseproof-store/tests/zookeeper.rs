@@ -88,7 +88,8 @@ fn what_an_unknown_acquire_made_is_kept_alive_by_nobody() {
     let server = server!("what_an_unknown_acquire_made_is_kept_alive_by_nobody");
     let url = url(&server.url());
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
-    let ttl = Duration::from_millis(500);
+    // Longer than a busy machine takes for a few steps.
+    let ttl = Duration::from_secs(2);
     // A session is there, so that the request leaves.
     let first = owner.acquire(KEY, "a", ttl, PATIENT).value.expect("granted");
     assert_eq!(
