@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -100,7 +100,9 @@ impl ConsulServer {
 
     /// Stops the process (SIGSTOP): connections stay, nothing is answered.
     pub fn freeze(&self) {
-        self.signal(Signal::STOP);
+        let pid = self.signal(Signal::STOP);
+        // A thread that runs goes on until it notices; the kernel says when all of them have.
+        waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED).expect("our child stops");
     }
 
     /// Lets it go on.
@@ -158,9 +160,10 @@ impl ConsulServer {
         answer.split('"').nth(3).expect("an id").to_owned()
     }
 
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.expect("a child has a pid"), signal).expect("our child can be signalled");
+    fn signal(&self, signal: Signal) -> Pid {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("our child can be signalled");
+        pid
     }
 }
 

@@ -6,7 +6,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -85,7 +85,9 @@ impl ZooKeeperServer {
 
     /// Stops the process (SIGSTOP): connections stay, nothing is answered.
     pub fn freeze(&self) {
-        self.signal(Signal::STOP);
+        let pid = self.signal(Signal::STOP);
+        // A thread that runs goes on until it notices; the kernel says when all of them have.
+        waitid(WaitId::Pid(pid), WaitIdOptions::STOPPED).expect("our child stops");
     }
 
     /// Lets it go on.
@@ -132,9 +134,10 @@ impl ZooKeeperServer {
         cli.get_or_insert_with(|| Cli::start(self.port)).run(command)
     }
 
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
-        kill_process(pid.expect("a child has a pid"), signal).expect("our child can be signalled");
+    fn signal(&self, signal: Signal) -> Pid {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, signal).expect("our child can be signalled");
+        pid
     }
 }
 
