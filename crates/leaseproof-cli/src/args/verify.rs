@@ -10,7 +10,7 @@ pub struct VerifyArgs {
     /// The plan [default: leaseproof.toml where there is one].
     pub plan: Option<PathBuf>,
 
-    /// The store's URL: sqlite:PATH, redis://…, rediss://… (?ca=FILE names a CA of its own).
+    /// The store's URL: sqlite:PATH, redis://…, rediss://… (?ca=FILE names a CA of its own), zookeeper://…, consul://….
     #[arg(long, value_name = "URL", help_heading = "Plan")]
     pub store: Option<String>,
     /// The key that runs are named after, below the prefix.

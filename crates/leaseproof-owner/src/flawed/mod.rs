@@ -3,9 +3,12 @@
 //! They are kept apart from the store's adapters, which must not offer them.
 
 mod redis;
+mod session;
 mod sqlite;
 
+use crate::flaw::Flaw;
 use crate::flawed::redis::Redis;
+use crate::flawed::session::Sessions;
 use crate::flawed::sqlite::Sqlite;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
@@ -46,17 +49,18 @@ impl fmt::Debug for Flawed {
 }
 
 impl Flawed {
-    /// For this store.
+    /// For this flaw on this store.
     ///
     /// # Errors
-    /// When its URL can't be used.
-    pub fn open(url: &StoreUrl) -> Result<Self, String> {
+    /// When its URL can't be used, or the store has no statement for the flaw.
+    pub fn open(url: &StoreUrl, flaw: Flaw) -> Result<Self, String> {
         Ok(Self(match (url.path(), url.kind()) {
             (Some(path), _) => Box::new(Sqlite::new(path)?),
             (None, "redis") => Box::new(Redis::new(&url.with_secrets())?),
+            (None, _) if flaw == Flaw::BlindRelease => Box::new(Sessions(url.clone())),
             (None, kind) => {
                 return Err(format!(
-                    "this flaw sends a statement that {kind} has not: choose another"
+                    "the flaw {flaw} can't be shown on {kind}, which has no statement for it: choose another"
                 ));
             }
         }))
