@@ -35,6 +35,7 @@ const FROZEN: Duration = Duration::from_millis(400);
 /// A running sampler; it stops when dropped.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
+    excused: Arc<AtomicBool>,
     looked: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
@@ -52,6 +53,8 @@ impl Sampler {
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
+        let excused = Arc::new(AtomicBool::new(false));
+        let excuse = Arc::clone(&excused);
         let looked = Arc::new(AtomicU64::new(0));
         let looking = Arc::clone(&looked);
         let thread = std::thread::Builder::new()
@@ -69,6 +72,7 @@ impl Sampler {
                     told: None,
                     span: None,
                     blocked_since: None,
+                    excused: excuse,
                 };
                 let mut more = true;
                 // One look comes after the stop was asked for: the story's end is covered too.
@@ -82,9 +86,15 @@ impl Sampler {
             })?;
         Ok(Self {
             stop,
+            excused,
             looked,
             thread: Some(thread),
         })
+    }
+
+    /// Says that the store is down by our own doing: looks that fail meanwhile are no lateness of ours.
+    pub fn excuse(&self, excused: bool) {
+        self.excused.store(excused, Ordering::Relaxed);
     }
 
     /// When the last look ended.
@@ -140,6 +150,7 @@ struct Look {
     told: Option<BootNanos>,
     span: Option<Span>,
     blocked_since: Option<BootNanos>,
+    excused: Arc<AtomicBool>,
 }
 
 impl Look {
@@ -230,7 +241,7 @@ impl Look {
             _ => {
                 let gap = self.span.as_ref().map(|span| at.latest.since(span.until));
                 self.close();
-                if let Some(by) = gap {
+                if let Some(by) = gap.filter(|_| !self.excused.load(Ordering::Relaxed)) {
                     let what = "sampling the store".to_owned();
                     self.recorder.record(Source::Lab, None, at, What::RigLate { by, what });
                 }
