@@ -1,5 +1,7 @@
 //! What only Consul does: sessions and their bounds, lock-delay, tokens, entries of others, TLS.
 
+#![cfg(feature = "consul")]
+
 mod consul_server;
 mod redis_server;
 

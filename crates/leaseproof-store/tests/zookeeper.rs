@@ -1,5 +1,7 @@
 //! What only ZooKeeper does: sessions and their bounds, nodes of others, a server that dies, TLS.
 
+#![cfg(feature = "zookeeper")]
+
 mod redis_server;
 mod zookeeper_server;
 

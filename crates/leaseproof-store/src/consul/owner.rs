@@ -109,8 +109,9 @@ impl Owner {
             (Err(refusal), _) => Ok(Err(refusal)),
             // It ended just now, and the key is still to be freed.
             (Ok(_), None) => Ok(Err(Refusal::Gone)),
+            // It was extended, and not by what was asked: nobody may believe in that.
             (Ok(_), Some(renewed)) if renewed.ttl.is_some_and(|granted| granted < ttl) => {
-                Err(Failed::NotSent(StoreError::Unexpected(format!(
+                Err(Failed::Unknown(StoreError::Unexpected(format!(
                     "the grant's session is of {:?}, and {ttl:?} was asked for: a longer TTL needs a new grant",
                     renewed.ttl.unwrap_or_default()
                 ))))

@@ -111,7 +111,8 @@ impl Owner {
         match look(session, &grant.key, patience) {
             Ok(look) => match look.refusal(grant) {
                 Some(refusal) => Ok(Err(refusal)),
-                None if session.timeout() < ttl => Err(Failed::NotSent(StoreError::Unexpected(format!(
+                // It was extended, and not by what was asked: nobody may believe in that.
+                None if session.timeout() < ttl => Err(Failed::Unknown(StoreError::Unexpected(format!(
                     "the grant's session is of {:?}, and {ttl:?} was asked for: a longer TTL needs a new grant",
                     session.timeout()
                 )))),

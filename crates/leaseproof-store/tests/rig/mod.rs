@@ -1,14 +1,15 @@
 //! One store under test: the real thing, with hands that do not belong to the adapter.
 
+#[cfg(feature = "consul")]
 use crate::consul_server::{self, ConsulServer};
 use crate::redis_server::RedisServer;
+#[cfg(feature = "zookeeper")]
 use crate::zookeeper_server::{self, ZooKeeperServer};
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_store::{Administer, Lease, Observe, StoreUrl};
 use rusqlite::{Connection, OptionalExtension};
 use std::cell::RefCell;
-use std::io::Write;
 use std::time::Duration;
 
 /// Long enough for any answer on a busy machine.
@@ -21,41 +22,56 @@ pub struct Plain {
     pub token: u64,
 }
 
-/// What differs from store to store in the list, as data.
-#[derive(Clone, Copy)]
-pub struct Traits {
-    /// Longer than any test: such a lease does not end by itself.
-    pub long: Duration,
-    /// Ends soon.
+/// What the list may ask of a store, as data; nothing else in the list asks which store it is.
+#[derive(Clone, Debug)]
+pub struct Can {
+    /// Ends soon: the store's smallest TTL, where it has one.
     pub short: Duration,
-    /// Tokens count from 1 and up by one, and the counter is shown and outlives the lease. Elsewhere
-    /// they only rise.
-    pub counted: bool,
-    /// Whoever knows a grant can renew it; else only the client that got it.
-    pub anyone_renews: bool,
-    /// A renewal can give another TTL than the grant had.
-    pub other_ttl: bool,
-    /// A key may lie below another.
-    pub nested: bool,
-    /// Whether a frozen store leaves requests in the network, and answers no reader either.
-    pub remote: bool,
+    /// A time-out that a store which does not answer uses up.
+    pub brief: Duration,
+    /// Tokens are counted one by one for each key, by a counter that outlives the lease.
+    pub counts_tokens: bool,
+    /// A reading shows the server's clock.
+    pub shows_clock: bool,
+    /// A renewal may ask for another TTL than the grant did.
+    pub renews_to_another_ttl: bool,
+    /// A renewal this long after the one before is seen by the expiry that it moved.
+    pub sees_renewals_after: Duration,
+    /// There is a network in between: a frozen store answers no reader, and a request that was sent to
+    /// it may still be applied.
+    pub networked: bool,
 }
 
-const COUNTING: Traits = Traits {
-    long: Duration::from_secs(600),
-    short: Duration::from_millis(60),
-    counted: true,
-    anyone_renews: true,
-    other_ttl: true,
-    nested: true,
-    remote: true,
-};
+impl Can {
+    const SQLITE: Self = Self {
+        short: Duration::from_millis(60),
+        brief: Duration::from_millis(50),
+        counts_tokens: true,
+        shows_clock: true,
+        renews_to_another_ttl: true,
+        sees_renewals_after: Duration::from_millis(5),
+        networked: false,
+    };
+
+    const REDIS: Self = Self {
+        networked: true,
+        ..Self::SQLITE
+    };
+
+    /// A lease that is a session.
+    #[cfg(any(feature = "consul", feature = "zookeeper"))]
+    const SESSIONS: Self = Self {
+        counts_tokens: false,
+        shows_clock: false,
+        renews_to_another_ttl: false,
+        ..Self::REDIS
+    };
+}
 
 /// The store.
 pub struct Rig {
-    pub name: &'static str,
-    pub is: Traits,
     pub url: StoreUrl,
+    pub can: Can,
     side: Side,
 }
 
@@ -66,7 +82,9 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperServer),
+    #[cfg(feature = "consul")]
     Consul(ConsulServer),
 }
 
@@ -84,12 +102,8 @@ impl Rig {
             _folder: folder,
         };
         Self {
-            name: "sqlite",
-            is: Traits {
-                remote: false,
-                ..COUNTING
-            },
             url,
+            can: Can::SQLITE,
             side,
         }
     }
@@ -97,49 +111,45 @@ impl Rig {
     pub fn redis() -> Result<Self, String> {
         let server = RedisServer::start()?;
         Ok(Self {
-            name: "redis",
-            is: COUNTING,
             url: server.url().parse().expect("a URL"),
+            can: Can::REDIS,
             side: Side::Redis(RefCell::new(server)),
         })
     }
 
-    pub fn zookeeper() -> Result<Self, String> {
-        let server = ZooKeeperServer::start()?;
-        Ok(Self {
-            name: "zookeeper",
-            is: Traits {
+    #[cfg(feature = "zookeeper")]
+    pub fn zookeeper(server: ZooKeeperServer) -> Self {
+        Self {
+            url: server.url().parse().expect("a URL"),
+            can: Can {
                 // The least that this server grants.
                 short: 2 * zookeeper_server::TICK,
-                counted: false,
-                anyone_renews: false,
-                other_ttl: false,
-                nested: false,
-                ..COUNTING
+                ..Can::SESSIONS
             },
-            url: server.url().parse().expect("a URL"),
             side: Side::ZooKeeper(server),
-        })
+        }
     }
 
-    pub fn consul() -> Result<Self, String> {
-        let server = ConsulServer::start()?;
-        Ok(Self {
-            name: "consul",
-            is: Traits {
-                short: consul_server::LEAST,
-                counted: false,
-                other_ttl: false,
-                ..COUNTING
-            },
+    #[cfg(feature = "consul")]
+    pub fn consul(server: ConsulServer) -> Self {
+        Self {
             url: server.url().parse().expect("a URL"),
+            can: Can {
+                short: consul_server::LEAST,
+                ..Can::SESSIONS
+            },
             side: Side::Consul(server),
-        })
+        }
     }
 
-    /// Says that a case of the list can't be had on this store.
-    pub fn not_expressible(&self, case: &str, why: &str) {
-        let _ = writeln!(std::io::stderr(), "{}: {case}: not expressible: {why}", self.name);
+    /// Whoever knows a grant can renew it; else only the client that got it.
+    pub fn anyone_renews(&self) -> bool {
+        self.url.kind() != "zookeeper"
+    }
+
+    /// A key may lie below another.
+    pub fn nests_keys(&self) -> bool {
+        self.url.kind() != "zookeeper"
     }
 
     pub fn owner(&self) -> Box<dyn Lease> {
@@ -154,7 +164,7 @@ impl Rig {
         leaseproof_store::open_administrator(&self.url, PATIENT).expect("an administrator")
     }
 
-    /// The lease by `redis-cli`, `zkCli`, or plain SQL; an expired row of SQLite is shown as it is.
+    /// The lease by `redis-cli`, `etcdctl` or plain SQL; an expired row of SQLite is shown as it is.
     pub fn plain(&self, key: &str) -> Option<Plain> {
         match &self.side {
             Side::Sqlite { file, .. } => file
@@ -179,6 +189,7 @@ impl Rig {
                     token: token.parse().expect("a token"),
                 })
             }
+            #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => {
                 let node = server.plain(&format!("/{key}"))?;
                 let (holder, _ttl) = node.data.rsplit_once('#')?;
@@ -187,6 +198,7 @@ impl Rig {
                     token: node.czxid,
                 })
             }
+            #[cfg(feature = "consul")]
             Side::Consul(server) => {
                 let entry = server.plain(key)?;
                 entry.session?;
@@ -210,7 +222,10 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
-            Side::ZooKeeper(_) | Side::Consul(_) => None,
+            #[cfg(feature = "zookeeper")]
+            Side::ZooKeeper(_) => None,
+            #[cfg(feature = "consul")]
+            Side::Consul(_) => None,
         }
     }
 
@@ -224,11 +239,13 @@ impl Rig {
             Side::Redis(server) => {
                 server.borrow().cli(&["PERSIST", key]);
             }
+            #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => {
                 let node = server.plain(&format!("/{key}")).expect("it is held");
                 server.cli(&format!("delete /{key}"));
                 server.cli(&format!("create /{key} {}", node.data));
             }
+            #[cfg(feature = "consul")]
             Side::Consul(server) => {
                 let entry = server.plain(key).expect("it is held");
                 let old = entry.session.expect("it is held");
@@ -250,7 +267,9 @@ impl Rig {
                 *blocker.borrow_mut() = Some(writer);
             }
             Side::Redis(server) => server.borrow().freeze(),
+            #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => server.freeze(),
+            #[cfg(feature = "consul")]
             Side::Consul(server) => server.freeze(),
         }
     }
@@ -259,8 +278,23 @@ impl Rig {
         match &self.side {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
+            #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => server.thaw(),
+            #[cfg(feature = "consul")]
             Side::Consul(server) => server.thaw(),
+        }
+    }
+
+    /// Looks on, until a renewal will be seen by what it moves; nothing changes meanwhile. Gives the last
+    /// look's moment.
+    pub fn look_on(&self, observer: &mut dyn Observe, key: &str, since: Moment) -> Moment {
+        loop {
+            std::thread::sleep(Duration::from_millis(5));
+            let (at, reading) = observer.read(key).expect("a reading");
+            assert_eq!(reading.previous, None, "looking is no change: {reading:?}");
+            if at.earliest >= since.latest.plus(self.can.sees_renewals_after) {
+                return at;
+            }
         }
     }
 
