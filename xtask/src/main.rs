@@ -1,6 +1,7 @@
 //! Developer commands: is the tool itself right (`truth`), and does it clean up (`torture`).
 
 mod build;
+mod etcd;
 mod matrix;
 mod plan;
 mod redis;

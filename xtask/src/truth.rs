@@ -12,6 +12,7 @@ mod recheck;
 mod suites;
 
 use crate::build;
+use crate::etcd::Etcd;
 use crate::matrix::Matrix;
 use crate::redis::Redis;
 use crate::runs::Ran;
@@ -22,7 +23,7 @@ use std::sync::Mutex;
 /// The arguments.
 #[derive(Args)]
 pub struct TruthArgs {
-    /// `sqlite` or `redis`; both if none is named.
+    /// `sqlite`, `redis` or `etcd`; the first two if none is named.
     #[arg(long)]
     store: Vec<String>,
     /// Only this flaw (can be given again); `none` for no flaw.
@@ -72,6 +73,10 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
     if stores.contains(&"redis") && redis.is_none() {
         println!("skipped: redis: there is no redis-server (set LEASEPROOF_REDIS_SERVER)");
     }
+    let etcd = if stores.contains(&"etcd") { Etcd::start() } else { None };
+    if stores.contains(&"etcd") && etcd.is_none() {
+        println!("skipped: etcd: there is no etcd (set LEASEPROOF_ETCD)");
+    }
     let _ = std::fs::remove_dir_all(&args.out);
     std::fs::create_dir_all(&args.out).map_err(|error| format!("{}: {error}", args.out.display()))?;
     let out = args.out.canonicalize().map_err(|error| error.to_string())?;
@@ -79,9 +84,10 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
     let mut wrong = Vec::new();
     let mut kept = Vec::new();
     for store in stores {
-        let url = match (store, &redis) {
-            ("redis", Some(server)) => server.url(),
-            ("redis", None) => continue,
+        let url = match (store, &redis, &etcd) {
+            ("redis", Some(server), _) => server.url(),
+            ("etcd", _, Some(server)) => server.url(),
+            ("redis" | "etcd", ..) => continue,
             _ => format!("sqlite:{}", out.join("locks.db").display()),
         };
         flaws::run(args, &program, &out, store, &url, &mut matrix, &mut wrong, &mut kept)?;

@@ -285,10 +285,11 @@ fn find_program(owner: &OwnerPlan) -> Result<(), String> {
 fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> Result<StoreFacts, String> {
     let hint = |error: StoreError| match &error {
         StoreError::Unreachable { why, .. } if why.contains("certificate") => format!(
-            "{error}\n  name the CA that signed it, rediss://host:port?ca=FILE.pem, and the host that it was issued to"
+            "{error}\n  name the CA that signed it, {}s://host:port?ca=FILE.pem, and the host that it was issued to",
+            url.kind()
         ),
-        StoreError::Unreachable { why, .. } if why.contains("reset") => {
-            format!("{error}\n  if it speaks TLS, write rediss://")
+        StoreError::Unreachable { why, .. } if why.contains("reset") || why.contains("want TLS") => {
+            format!("{error}\n  if it speaks TLS, write {}s://", url.kind())
         }
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
         other => other.to_string(),

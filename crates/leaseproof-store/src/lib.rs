@@ -9,7 +9,7 @@
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
 //! - `wire`: the bytes between us and a server; `http`: requests on them
-//! - `sqlite`, `redis`, `zookeeper`, `consul`: the adapters
+//! - `sqlite`, `redis`, `etcd`, `zookeeper`, `consul`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -22,6 +22,8 @@ mod clock;
 mod consul;
 mod done;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
 #[cfg(feature = "http")]
 mod http;
 mod patience;
@@ -144,6 +146,8 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Observer::open(url, timeout)?),
         #[cfg(feature = "consul")]
@@ -160,6 +164,8 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Owner::open(url, connect_timeout)?),
         #[cfg(feature = "consul")]
@@ -175,6 +181,8 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Administrator::open(url, timeout)?),
         #[cfg(feature = "consul")]
@@ -182,7 +190,10 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     })
 }
 
-/// The store's semantics, asked of the store where they depend on its version.
+/// The store's semantics, asked of the store where they depend on its version or its settings.
+///
+/// On etcd this grants and revokes a lease of one second that has no key: only an answer to a grant
+/// shows the smallest TTL. An observer's own facts say what is usual instead.
 ///
 /// # Errors
 /// As [`open_observer`].
@@ -190,6 +201,8 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => etcd::facts(server, timeout),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Ok(zookeeper::Observer::open(url, timeout)?.facts().clone()),
         #[cfg(feature = "consul")]

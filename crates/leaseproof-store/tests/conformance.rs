@@ -3,6 +3,8 @@
 
 #[cfg(feature = "consul")]
 mod consul_server;
+#[cfg(feature = "etcd")]
+mod etcd_server;
 mod redis_server;
 mod rig;
 #[cfg(feature = "zookeeper")]
@@ -75,6 +77,25 @@ fn consul() {
     match consul_server::ConsulServer::start() {
         Ok(server) => run("consul", &Rig::consul(server)),
         Err(why) => redis_server::skip("consul", &why),
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd() {
+    match etcd_server::EtcdServer::start() {
+        Ok(server) => run("etcd", &Rig::etcd(server)),
+        Err(why) => redis_server::skip("etcd", &why),
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn etcd_current() {
+    match etcd_server::EtcdServer::start_current() {
+        Some(Ok(server)) => run("etcd (current)", &Rig::etcd(server)),
+        Some(Err(why)) => redis_server::skip("etcd_current", &why),
+        None => {}
     }
 }
 

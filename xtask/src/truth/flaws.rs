@@ -4,7 +4,7 @@ use super::gist::{codes, is_cannot_tell, sore_points};
 use super::recheck::Kept;
 use super::{TruthArgs, progress};
 use crate::matrix::Matrix;
-use crate::plan::QUICK;
+use crate::plan::quick;
 use crate::runs::{self, Job, Ran};
 use leaseproof_model::scenario::ScenarioId;
 use leaseproof_model::verdict::Verdict;
@@ -68,7 +68,7 @@ pub fn run(
             let label = format!("{store} {flaw} in {}", expectation.scenario);
             wanted.insert(label.clone(), *expectation);
             for number in 0..args.runs {
-                let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
                 arguments
                     .extend(["--store", url, "--scenario", expectation.scenario.as_str(), "--seed"].map(str::to_owned));
                 arguments.extend([number.to_string(), "--".to_owned()]);
@@ -86,7 +86,7 @@ pub fn run(
             let label = format!("{store} witness {flaw} in {}", expectation.scenario);
             wanted.insert(label.clone(), *expectation);
             for number in 0..args.runs {
-                let mut arguments: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
                 let words = [
                     "--store",
                     url,

@@ -3,7 +3,7 @@
 use super::gist::{codes, is_cannot_tell, sore_points};
 use super::{TruthArgs, progress};
 use crate::matrix::Matrix;
-use crate::plan::QUICK;
+use crate::plan::quick;
 use crate::runs::{self, Job, Ran};
 use leaseproof_model::verdict::Verdict;
 use std::path::Path;
@@ -18,7 +18,7 @@ pub fn run(
     matrix: &mut Matrix,
     wrong: &mut Vec<String>,
 ) {
-    let quick: Vec<String> = QUICK.iter().map(|&word| word.to_owned()).collect();
+    let quick: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
     let plain = vec!["--allow-shared-store".to_owned()];
     // The default plan's suites one at a time: they are what a newcomer runs.
     for (kind, count, plan, side_by_side) in [

@@ -69,6 +69,7 @@ impl Sampler {
                     recorder,
                     settings,
                     last: None,
+                    untold: None,
                     told: None,
                     span: None,
                     blocked_since: None,
@@ -147,6 +148,8 @@ struct Look {
     recorder: Recorder,
     settings: SamplerSettings,
     last: Option<(Moment, Reading)>,
+    /// The last look, as it was, where it was not recorded.
+    untold: Option<(Moment, Reading)>,
     told: Option<BootNanos>,
     span: Option<Span>,
     blocked_since: Option<BootNanos>,
@@ -181,10 +184,19 @@ impl Look {
         if changed {
             reading.previous = self.last.as_ref().map(|(at, _)| at.earliest);
         }
+        let untold = self.untold.take();
+        if changed && let Some((at, reading)) = untold {
+            // What was so up to the change. On a store that shows whole seconds a renewal may change
+            // nothing but how late the expiry can be: without this look a key that is gone right after it
+            // would seem never to have been renewed.
+            self.recorder.record(Source::Store, None, at, What::Reading(reading));
+        }
         if changed || self.told.is_none_or(|told| at.latest.since(told) >= STILL) {
             self.told = Some(at.latest);
             self.recorder
                 .record(Source::Store, None, at, What::Reading(reading.clone()));
+        } else {
+            self.untold = Some((at, reading.clone()));
         }
         if !changed && let Some((_, last)) = &self.last {
             // Of one expiry the narrowest reading is kept: "the same" is not transitive, and a wide

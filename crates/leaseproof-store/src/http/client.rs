@@ -223,6 +223,9 @@ impl Broken {
             Self::Http(error) if error.is_parse() => {
                 unexpected("what came is no HTTP, or has a head of more than 64 KiB")
             }
+            Self::Http(error) if error.is_incomplete_message() && place.tls.is_none() => {
+                unreachable(place, "it closed without an answer: does it want TLS?")
+            }
             Self::Http(error) if error.is_incomplete_message() => unreachable(place, "it closed without an answer"),
             Self::Http(error) => unreachable(place, chain(error)),
             Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => {

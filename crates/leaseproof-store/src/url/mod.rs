@@ -8,6 +8,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use url::{Host, Url};
 
+#[cfg(feature = "etcd")]
+mod etcd;
+
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdUrl;
 #[cfg(feature = "consul")]
 mod consul;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
@@ -33,6 +38,9 @@ pub enum StoreUrl {
     /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS.
     #[cfg(feature = "consul")]
     Consul(ConsulUrl),
+    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+    #[cfg(feature = "etcd")]
+    Etcd(EtcdUrl),
 }
 
 /// The URL of a Redis server.
@@ -54,8 +62,22 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS, \
-                   zookeeper://host:port, consul://host:port";
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS) or \
+                   etcd://[user:password@]host[:port] (etcds:// for TLS), zookeeper://host:port, consul://host:port";
+
+/// Stores for which a build may have an adapter.
+const KNOWN: &[&str] = &[
+    "etcd",
+    "etcds",
+    "zookeeper",
+    "zookeepers",
+    "zk",
+    "zks",
+    "consul",
+    "consuls",
+    "postgres",
+    "postgresql",
+];
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -67,6 +89,8 @@ impl FromStr for StoreUrl {
         match scheme {
             "sqlite" => sqlite(text, rest),
             "redis" | "rediss" => redis(text).map(Self::Redis),
+            #[cfg(feature = "etcd")]
+            "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
             "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
                 text,
                 "a unix socket can't be watched or cut on its way: let the server listen on \
@@ -85,15 +109,8 @@ impl FromStr for StoreUrl {
             "consul" => consul::parse(text, false).map(Self::Consul),
             #[cfg(feature = "consul")]
             "consuls" => consul::parse(text, true).map(Self::Consul),
-            #[cfg(not(feature = "consul"))]
-            "consul" | "consuls" => Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}"))),
-            #[cfg(not(feature = "zookeeper"))]
-            "zookeeper" | "zookeepers" | "zk" | "zks" => {
-                Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
-            }
-            "etcd" | "postgres" | "postgresql" => {
-                Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
-            }
+            // What this build has an adapter for was met above.
+            _ if KNOWN.contains(&scheme) => Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}"))),
             _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
         }
     }
@@ -206,6 +223,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) => "sqlite",
             Self::Redis(_) => "redis",
+            #[cfg(feature = "etcd")]
+            Self::Etcd(_) => "etcd",
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(_) => "zookeeper",
             #[cfg(feature = "consul")]
@@ -225,20 +244,10 @@ impl StoreUrl {
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        match self {
-            Self::Sqlite(_) => true,
-            Self::Redis(server) => {
-                server.host.eq_ignore_ascii_case("localhost")
-                    || server
-                        .host
-                        .parse()
-                        .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
-            }
-            #[cfg(feature = "zookeeper")]
-            Self::ZooKeeper(url) => url.server.is_loopback(),
-            #[cfg(feature = "consul")]
-            Self::Consul(url) => url.server.is_loopback(),
-        }
+        self.host_port().is_none_or(|(host, _)| {
+            host.eq_ignore_ascii_case("localhost")
+                || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
+        })
     }
 
     /// Host and port, where there is a network in between.
@@ -247,6 +256,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) => None,
             Self::Redis(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => Some((&server.host, server.port)),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => Some((&url.server.host, url.server.port)),
             #[cfg(feature = "consul")]
@@ -262,6 +273,8 @@ impl StoreUrl {
         let server = match self {
             Self::Sqlite(_) => return self.clone(),
             Self::Redis(server) => server,
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => {
                 let mut moved = url.clone();
@@ -298,6 +311,8 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(server) => server.given.to_string(),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.server.with_secrets(),
             #[cfg(feature = "consul")]
@@ -318,6 +333,8 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Redis(server) => server.fmt(f),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.fmt(f),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.fmt(f),
             #[cfg(feature = "consul")]
@@ -414,7 +431,7 @@ mod tests {
             ("redis://h?timeout=1", "not known"),
             ("unix:///run/redis.sock", "unix socket"),
             ("valkey://h", "redis://"),
-            ("etcd://h", "no adapter"),
+            ("zk://h", "no adapter"),
             ("http://h", "no store"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();

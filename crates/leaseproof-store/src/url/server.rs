@@ -3,7 +3,7 @@
 use super::{decode, refuse};
 use crate::error::StoreError;
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use url::{Host, Url};
 
@@ -82,14 +82,6 @@ impl Server {
     /// The text that a certificate is checked against.
     pub(crate) fn tls_name(&self) -> &str {
         self.server_name.as_deref().unwrap_or(&self.host)
-    }
-
-    pub(super) fn is_loopback(&self) -> bool {
-        self.host.eq_ignore_ascii_case("localhost")
-            || self
-                .host
-                .parse()
-                .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
     }
 
     /// The same server through a relay; see `StoreUrl::with_host_port`.

@@ -2,6 +2,8 @@
 
 #[cfg(feature = "consul")]
 use crate::consul_server::{self, ConsulServer};
+#[cfg(feature = "etcd")]
+use crate::etcd_server::EtcdServer;
 use crate::redis_server::RedisServer;
 #[cfg(feature = "zookeeper")]
 use crate::zookeeper_server::{self, ZooKeeperServer};
@@ -66,6 +68,18 @@ impl Can {
         renews_to_another_ttl: false,
         ..Self::REDIS
     };
+
+    #[cfg(feature = "etcd")]
+    const ETCD: Self = Self {
+        short: Duration::from_secs(1),
+        brief: Duration::from_millis(300),
+        counts_tokens: false,
+        shows_clock: false,
+        renews_to_another_ttl: false,
+        // More than the second in which two renewals show the same number.
+        sees_renewals_after: Duration::from_millis(1500),
+        networked: true,
+    };
 }
 
 /// The store.
@@ -86,6 +100,8 @@ enum Side {
     ZooKeeper(ZooKeeperServer),
     #[cfg(feature = "consul")]
     Consul(ConsulServer),
+    #[cfg(feature = "etcd")]
+    Etcd(EtcdServer),
 }
 
 impl Rig {
@@ -152,6 +168,15 @@ impl Rig {
         self.url.kind() != "zookeeper"
     }
 
+    #[cfg(feature = "etcd")]
+    pub fn etcd(server: EtcdServer) -> Self {
+        Self {
+            url: server.url().parse().expect("a URL"),
+            can: Can::ETCD,
+            side: Side::Etcd(server),
+        }
+    }
+
     pub fn owner(&self) -> Box<dyn Lease> {
         leaseproof_store::open_lease(&self.url, PATIENT).expect("an owner")
     }
@@ -208,6 +233,11 @@ impl Rig {
                     token: entry.modify_index,
                 })
             }
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => Some(Plain {
+                token: server.field(key, "ModRevision")?.parse().expect("a revision"),
+                holder: server.value(key)?,
+            }),
         }
     }
 
@@ -226,6 +256,8 @@ impl Rig {
             Side::ZooKeeper(_) => None,
             #[cfg(feature = "consul")]
             Side::Consul(_) => None,
+            #[cfg(feature = "etcd")]
+            Side::Etcd(_) => None,
         }
     }
 
@@ -253,6 +285,11 @@ impl Rig {
                 server.http("PUT", &format!("/v1/kv/{key}?release={old}"), &entry.value);
                 server.http("PUT", &format!("/v1/kv/{key}?acquire={new}"), &entry.value);
             }
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => {
+                let value = server.value(key).expect("the key is there");
+                server.cli(&["put", "--", key, &value]);
+            }
         }
     }
 
@@ -271,6 +308,8 @@ impl Rig {
             Side::ZooKeeper(server) => server.freeze(),
             #[cfg(feature = "consul")]
             Side::Consul(server) => server.freeze(),
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => server.freeze(),
         }
     }
 
@@ -282,6 +321,8 @@ impl Rig {
             Side::ZooKeeper(server) => server.thaw(),
             #[cfg(feature = "consul")]
             Side::Consul(server) => server.thaw(),
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => server.thaw(),
         }
     }
 
