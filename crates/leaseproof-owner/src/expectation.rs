@@ -126,6 +126,15 @@ impl Flaw {
                             ),
                         ),
                         on(
+                            "postgres",
+                            each(
+                                S::Blackhole,
+                                &["LP004"],
+                                &["LP001", "LP002", "LP006"],
+                                "writes go on past the TTL while no request is answered",
+                            ),
+                        ),
+                        on(
                             "sqlite",
                             each(
                                 S::Blackhole,
@@ -347,7 +356,7 @@ mod tests {
     #[test]
     fn every_flaw_is_demanded_on_each_store_by_codes_that_exist() {
         for flaw in Flaw::ALL {
-            for kind in ["sqlite", "redis"] {
+            for kind in ["sqlite", "redis", "postgres"] {
                 let mut shown = flaw.expectations().iter().filter(|it| it.is_for(kind));
                 assert!(shown.any(Expectation::is_expressible), "{flaw} on {kind}");
             }

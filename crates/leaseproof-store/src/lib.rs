@@ -9,7 +9,7 @@
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
 //! - `wire`: the bytes between us and a server; `http`: requests on them
-//! - `sqlite`, `redis`, `etcd`, `zookeeper`, `consul`: the adapters
+//! - `sqlite`, `redis`, `etcd`, `postgres`, `zookeeper`, `consul`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -27,6 +27,8 @@ mod etcd;
 #[cfg(feature = "http")]
 mod http;
 mod patience;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod seen;
 mod sqlite;
@@ -138,7 +140,8 @@ pub trait Administer: Send {
     }
 }
 
-/// Opens an observer; `timeout` bounds each of its calls, this one too.
+/// Opens an observer; `timeout` bounds each of its calls, this one too. Only PostgreSQL gets three
+/// seconds for this one where `timeout` is shorter: it starts a process for each connection.
 ///
 /// # Errors
 /// When nothing answers there, or it refuses. A replica may be observed.
@@ -148,6 +151,8 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Observer::open(server, timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Observer::open(url, timeout)?),
         #[cfg(feature = "consul")]
@@ -166,6 +171,8 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Owner::open(url, connect_timeout)?),
         #[cfg(feature = "consul")]
@@ -183,6 +190,8 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Administrator::open(server, timeout)?),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Administrator::open(url, timeout)?),
         #[cfg(feature = "consul")]
@@ -203,6 +212,8 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => etcd::facts(server, timeout),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(_) => Ok(open_observer(url, timeout)?.facts().clone()),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(url) => Ok(zookeeper::Observer::open(url, timeout)?.facts().clone()),
         #[cfg(feature = "consul")]

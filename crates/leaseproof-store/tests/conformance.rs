@@ -5,6 +5,8 @@
 mod consul_server;
 #[cfg(feature = "etcd")]
 mod etcd_server;
+#[cfg(feature = "postgres")]
+mod postgres_server;
 mod redis_server;
 mod rig;
 #[cfg(feature = "zookeeper")]
@@ -108,6 +110,15 @@ fn not_expressible(rig: &Rig, case: &str, why: &str) {
 #[track_caller]
 fn plainly_counted(rig: &Rig, key: &str, count: u64) {
     assert_eq!(rig.plain_counter(key), rig.can.counts_tokens.then_some(count));
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn postgres() {
+    match Rig::postgres() {
+        Ok(rig) => run("postgres", &rig),
+        Err(why) => postgres_server::skip("postgres", &why),
+    }
 }
 
 fn granted(done: Done<Grant>) -> Grant {

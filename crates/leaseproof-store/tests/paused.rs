@@ -2,9 +2,15 @@
 
 #[cfg(feature = "etcd")]
 mod etcd_server;
+#[cfg(feature = "postgres")]
+mod postgres_server;
 mod redis_server;
 
+#[cfg(feature = "postgres")]
+use leaseproof_store::open_administrator;
 use leaseproof_store::{StoreUrl, open_lease};
+#[cfg(feature = "postgres")]
+use postgres_server::PostgresServer;
 use redis_server::{RedisServer, skip};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::io::{BufRead, BufReader};
@@ -88,5 +94,19 @@ fn an_answer_of_etcd_that_waits_is_read_too() {
     match etcd_server::EtcdServer::start() {
         Ok(server) => an_answer_that_waits_is_read(&server.url(), || server.freeze(), || server.thaw()),
         Err(why) => skip("an_answer_of_etcd_that_waits_is_read_too", &why),
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn an_answer_of_postgresql_that_waits_is_read_too() {
+    match PostgresServer::start() {
+        Ok(server) => {
+            open_administrator(&server.url().parse().expect("a URL"), LONG)
+                .and_then(|mut lab| lab.prepare())
+                .expect("the table can be made");
+            an_answer_that_waits_is_read(&server.url(), || server.freeze(), || server.thaw());
+        }
+        Err(why) => skip("an_answer_of_postgresql_that_waits_is_read_too", &why),
     }
 }

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "etcd")]
 mod etcd;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod session;
 mod sqlite;
@@ -11,6 +13,8 @@ mod sqlite;
 use crate::flaw::Flaw;
 #[cfg(feature = "etcd")]
 use crate::flawed::etcd::Etcd;
+#[cfg(feature = "postgres")]
+use crate::flawed::postgres::Postgres;
 use crate::flawed::redis::Redis;
 use crate::flawed::session::Sessions;
 use crate::flawed::sqlite::Sqlite;
@@ -67,6 +71,8 @@ impl Flawed {
             (None, "redis") => Box::new(Redis::new(&url.with_secrets())?),
             #[cfg(feature = "etcd")]
             (None, "etcd") => Box::new(Etcd::new(url)?),
+            #[cfg(feature = "postgres")]
+            (None, "postgres") => Box::new(Postgres::new(&url.with_secrets())?),
             (None, _) if flaw == Flaw::BlindRelease => Box::new(Sessions(url.clone())),
             (None, kind) => {
                 return Err(format!(

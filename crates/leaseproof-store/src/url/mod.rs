@@ -13,6 +13,11 @@ mod etcd;
 
 #[cfg(feature = "etcd")]
 pub use etcd::EtcdUrl;
+#[cfg(feature = "postgres")]
+mod postgres;
+
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresUrl;
 #[cfg(feature = "consul")]
 mod consul;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
@@ -41,6 +46,9 @@ pub enum StoreUrl {
     /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
     #[cfg(feature = "etcd")]
     Etcd(EtcdUrl),
+    /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresUrl),
 }
 
 /// The URL of a Redis server.
@@ -62,8 +70,9 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS) or \
-                   etcd://[user:password@]host[:port] (etcds:// for TLS), zookeeper://host:port, consul://host:port";
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS), \
+                   postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS), \
+                   zookeeper://host:port, consul://host:port";
 
 /// Stores for which a build may have an adapter.
 const KNOWN: &[&str] = &[
@@ -91,6 +100,8 @@ impl FromStr for StoreUrl {
             "redis" | "rediss" => redis(text).map(Self::Redis),
             #[cfg(feature = "etcd")]
             "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
+            #[cfg(feature = "postgres")]
+            "postgres" | "postgresql" => PostgresUrl::parse(text).map(Self::Postgres),
             "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
                 text,
                 "a unix socket can't be watched or cut on its way: let the server listen on \
@@ -204,6 +215,17 @@ fn refuse(text: &str, why: String) -> StoreError {
     StoreError::Url { url: redact(text), why }
 }
 
+/// Puts host and port into a URL that has some.
+fn set_place(given: &mut Url, host: &str, port: u16) {
+    let text = match host.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{host}]"),
+        Err(_) => host.to_owned(),
+    };
+    // Both can only fail on a URL that has no host.
+    let _ = given.set_host(Some(&text));
+    let _ = given.set_port(Some(port));
+}
+
 /// A text that may be a URL, with anything that may be a password cut out.
 fn redact(text: &str) -> String {
     match (text.split_once("://"), text.rfind('@')) {
@@ -225,6 +247,8 @@ impl StoreUrl {
             Self::Redis(_) => "redis",
             #[cfg(feature = "etcd")]
             Self::Etcd(_) => "etcd",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "postgres",
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(_) => "zookeeper",
             #[cfg(feature = "consul")]
@@ -258,6 +282,8 @@ impl StoreUrl {
             Self::Redis(server) => Some((&server.host, server.port)),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => Some((&server.host, server.port)),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => Some((&url.server.host, url.server.port)),
             #[cfg(feature = "consul")]
@@ -275,6 +301,8 @@ impl StoreUrl {
             Self::Redis(server) => server,
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => return Self::Postgres(server.behind(host, port)),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => {
                 let mut moved = url.clone();
@@ -295,13 +323,7 @@ impl StoreUrl {
         }
         moved.host = host.to_owned();
         moved.port = port;
-        let text = match host.parse::<Ipv6Addr>() {
-            Ok(_) => format!("[{host}]"),
-            Err(_) => host.to_owned(),
-        };
-        // Both can only fail on a URL that has no host, and this one has.
-        let _ = moved.given.set_host(Some(&text));
-        let _ = moved.given.set_port(Some(port));
+        set_place(&mut moved.given, host, port);
         Self::Redis(moved)
     }
 
@@ -313,6 +335,8 @@ impl StoreUrl {
             Self::Redis(server) => server.given.to_string(),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => server.given.to_string(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.server.with_secrets(),
             #[cfg(feature = "consul")]
@@ -335,6 +359,8 @@ impl fmt::Display for StoreUrl {
             Self::Redis(server) => server.fmt(f),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => server.fmt(f),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.fmt(f),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.fmt(f),
             #[cfg(feature = "consul")]

@@ -7,4 +7,6 @@ mod tls;
 
 pub(crate) use failed::Failed;
 pub(crate) use stream::{Gate, Gated};
+#[cfg(feature = "postgres")]
+pub(crate) use stream::{secured, tcp};
 pub(crate) use tls::Tls;

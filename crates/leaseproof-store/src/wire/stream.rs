@@ -9,6 +9,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -20,12 +21,19 @@ use tokio_rustls::TlsConnector;
 pub(crate) struct Gate {
     sent: AtomicU64,
     shut: AtomicBool,
+    heard: OnceLock<u8>,
 }
 
 impl Gate {
     /// How many bytes were handed to the socket so far.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::SeqCst)
+    }
+
+    /// The first byte that came back, by which a server of another protocol is told.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "an optional store asks"))]
+    pub(crate) fn first_heard(&self) -> Option<u8> {
+        self.heard.get().copied()
     }
 
     /// Lets nothing pass any more.
@@ -49,19 +57,34 @@ impl Gated {
     /// Connects to a server.
     pub(crate) async fn connect(host: &str, port: u16, tls: Option<&Tls>, gate: Arc<Gate>) -> io::Result<Self> {
         let stream = tcp(host, port).await?;
-        stream.set_nodelay(true)?;
-        let inner: Box<dyn Transport> = match tls {
-            None => Box::new(stream),
-            Some(tls) => {
-                let connector = TlsConnector::from(Arc::clone(&tls.config));
-                Box::new(connector.connect(tls.name.clone(), stream).await?)
-            }
-        };
-        Ok(Self { inner, gate })
+        Ok(Self::over(secured(stream, tls).await?, gate))
+    }
+
+    /// Puts a transport behind a gate.
+    pub(crate) fn over(inner: Box<dyn Transport>, gate: Arc<Gate>) -> Self {
+        Self { inner, gate }
     }
 }
 
-async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+/// TLS on a stream, or the stream itself.
+pub(crate) async fn secured(stream: TcpStream, tls: Option<&Tls>) -> io::Result<Box<dyn Transport>> {
+    Ok(match tls {
+        None => Box::new(stream),
+        Some(tls) => {
+            let connector = TlsConnector::from(Arc::clone(&tls.config));
+            Box::new(connector.connect(tls.name.clone(), stream).await?)
+        }
+    })
+}
+
+/// Connects; small requests leave at once.
+pub(crate) async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = connected(host, port).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+async fn connected(host: &str, port: u16) -> io::Result<TcpStream> {
     // A look-up needs a thread; an address needs none.
     if let Ok(address) = host.parse::<IpAddr>() {
         return TcpStream::connect(SocketAddr::new(address, port)).await;
@@ -82,7 +105,12 @@ impl AsyncRead for Gated {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        if let Some(&first) = buffer.filled().get(before) {
+            self.gate.heard.get_or_init(|| first);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

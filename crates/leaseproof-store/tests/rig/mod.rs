@@ -4,6 +4,8 @@
 use crate::consul_server::{self, ConsulServer};
 #[cfg(feature = "etcd")]
 use crate::etcd_server::EtcdServer;
+#[cfg(feature = "postgres")]
+use crate::postgres_server::PostgresServer;
 use crate::redis_server::RedisServer;
 #[cfg(feature = "zookeeper")]
 use crate::zookeeper_server::{self, ZooKeeperServer};
@@ -102,6 +104,8 @@ enum Side {
     Consul(ConsulServer),
     #[cfg(feature = "etcd")]
     Etcd(EtcdServer),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresServer),
 }
 
 impl Rig {
@@ -177,6 +181,20 @@ impl Rig {
         }
     }
 
+    #[cfg(feature = "postgres")]
+    pub fn postgres() -> Result<Self, String> {
+        let server = PostgresServer::start()?;
+        let url: StoreUrl = server.url().parse().expect("a URL");
+        leaseproof_store::open_administrator(&url, PATIENT)
+            .and_then(|mut lab| lab.prepare())
+            .expect("the table can be made");
+        Ok(Self {
+            url,
+            can: Can::REDIS,
+            side: Side::Postgres(server),
+        })
+    }
+
     pub fn owner(&self) -> Box<dyn Lease> {
         leaseproof_store::open_lease(&self.url, PATIENT).expect("an owner")
     }
@@ -189,7 +207,7 @@ impl Rig {
         leaseproof_store::open_administrator(&self.url, PATIENT).expect("an administrator")
     }
 
-    /// The lease by `redis-cli`, `etcdctl` or plain SQL; an expired row of SQLite is shown as it is.
+    /// The lease by `redis-cli`, `etcdctl`, `psql` or plain SQL; an expired row is shown as it is.
     pub fn plain(&self, key: &str) -> Option<Plain> {
         match &self.side {
             Side::Sqlite { file, .. } => file
@@ -238,6 +256,19 @@ impl Rig {
                 token: server.field(key, "ModRevision")?.parse().expect("a revision"),
                 holder: server.value(key)?,
             }),
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => {
+                let row = server.psql_with(
+                    &[("key", key)],
+                    "SELECT token || '|' || holder || '#' || incarnation FROM leaseproof_lease \
+                     WHERE key = :'key' AND holder IS NOT NULL",
+                );
+                let (token, holder) = row.split_once('|')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: token.parse().expect("a token"),
+                })
+            }
         }
     }
 
@@ -258,6 +289,11 @@ impl Rig {
             Side::Consul(_) => None,
             #[cfg(feature = "etcd")]
             Side::Etcd(_) => None,
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => server
+                .psql_with(&[("key", key)], "SELECT token FROM leaseproof_lease WHERE key = :'key'")
+                .parse()
+                .ok(),
         }
     }
 
@@ -290,6 +326,13 @@ impl Rig {
                 let value = server.value(key).expect("the key is there");
                 server.cli(&["put", "--", key, &value]);
             }
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => {
+                server.psql_with(
+                    &[("key", key)],
+                    "UPDATE leaseproof_lease SET expires_at = NULL WHERE key = :'key'",
+                );
+            }
         }
     }
 
@@ -310,6 +353,8 @@ impl Rig {
             Side::Consul(server) => server.freeze(),
             #[cfg(feature = "etcd")]
             Side::Etcd(server) => server.freeze(),
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => server.freeze(),
         }
     }
 
@@ -323,6 +368,8 @@ impl Rig {
             Side::Consul(server) => server.thaw(),
             #[cfg(feature = "etcd")]
             Side::Etcd(server) => server.thaw(),
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => server.thaw(),
         }
     }
 
@@ -352,7 +399,7 @@ impl Rig {
     }
 }
 
-/// Nobody holds it: absent, or (SQLite) a row that is over.
+/// Nobody holds it: absent, or (SQLite, PostgreSQL) a row that is over.
 pub fn is_free(reading: &Reading) -> bool {
     reading.held.as_ref().is_none_or(|held| held.expired)
 }
