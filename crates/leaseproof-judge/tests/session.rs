@@ -48,6 +48,7 @@ type Pair = (&'static str, fn() -> Story, fn() -> Story);
 const PAIRS: &[Pair] = &[
     ("LP001", straddling, late),
     ("LP004", straddling, late),
+    ("LP005", pauses::within_margin, never_extended),
     ("LP006", || refused(THAW + 4.0), || refused(2900.0)),
     ("LP007", straddling, late),
     ("LP012", pauses::over_ttl, without_ttl),

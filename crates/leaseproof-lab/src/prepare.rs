@@ -349,6 +349,12 @@ fn budget_in_force(plan: &Plan, facts: &StoreFacts) -> Result<Budget, String> {
             facts.kind
         );
     }
+    if let Some(ceiling) = facts.ttl_ceiling.filter(|&ceiling| ceiling < budget.ttl) {
+        return Err(format!(
+            "{} grants no TTL above {ceiling:?}, and the plan has {:?}\n  take a shorter TTL, or raise the server's limit",
+            facts.kind, budget.ttl
+        ));
+    }
     match margin_refusal(&budget) {
         None => Ok(budget),
         Some(says) => Err(says),

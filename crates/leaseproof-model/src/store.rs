@@ -15,8 +15,15 @@ pub struct StoreFacts {
     pub early_slack: Duration,
     /// From TTL to a takeover at worst, lock-delay included: how long to wait for a successor.
     pub late_bound: Duration,
+    /// How many TTLs more than one the store may let pass before it ends a lease: these come on top of
+    /// `late_bound`.
+    #[serde(default)]
+    pub late_ttls: u32,
     /// The smallest TTL that the store grants, if it has a floor.
     pub ttl_floor: Option<Duration>,
+    /// The greatest TTL that the store grants, if it has a ceiling.
+    #[serde(default)]
+    pub ttl_ceiling: Option<Duration>,
     /// How long the store refuses the next holder after a loss.
     pub lock_delay: Duration,
     /// The clock by which the store ends a lease.

@@ -47,13 +47,13 @@ pub fn run(settings: Settings) -> Result<u8, String> {
     let lease = open_lease(&settings.store, settings.renew_timeout).map_err(|error| error.to_string())?;
     let flawed = match settings.flaw {
         Some(
-            Flaw::BlindRenew
+            flaw @ (Flaw::BlindRenew
             | Flaw::Revive
             | Flaw::BlindRelease
             | Flaw::NoTtl
             | Flaw::TwoStepAcquire
-            | Flaw::TokenReused,
-        ) => Some(Flawed::open(&settings.store)?),
+            | Flaw::TokenReused),
+        ) => Some(Flawed::open(&settings.store, flaw)?),
         _ => None,
     };
     let worker = match &settings.resource {

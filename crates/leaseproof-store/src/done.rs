@@ -1,5 +1,9 @@
 //! What an operation on a lease came to.
 
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+use crate::{clock::boot_now, wire::Failed};
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
 use leaseproof_model::moment::Moment;
 
@@ -31,7 +35,23 @@ pub struct Done<T> {
     pub during: Moment,
 }
 
+/// What a step came to, without its moments.
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+pub(crate) type Step<T> = Result<Result<T, Refusal>, Failed>;
+
 impl<T> Done<T> {
+    /// A step that was asked at `asked` and is over now.
+    #[cfg(any(feature = "consul", feature = "zookeeper"))]
+    pub(crate) fn of(asked: BootNanos, step: Step<T>) -> Self {
+        let during = Moment::between(asked, boot_now());
+        match step {
+            Ok(Ok(value)) => Self::applied(value, during),
+            Ok(Err(refusal)) => Self::refused(refusal, during),
+            Err(Failed::NotSent(error)) => Self::failed(error, during),
+            Err(Failed::Unknown(error)) => Self::unknown(error, during),
+        }
+    }
+
     pub(crate) fn applied(value: T, during: Moment) -> Self {
         Self {
             outcome: Outcome::Applied,

@@ -9,7 +9,7 @@
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
 //! - `wire`: the bytes between us and a server; `http`: requests on them
-//! - `sqlite`, `redis`, `etcd`, `postgres`: the adapters
+//! - `sqlite`, `redis`, `etcd`, `postgres`, `zookeeper`, `consul`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -18,6 +18,8 @@ use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
 mod clock;
+#[cfg(feature = "consul")]
+mod consul;
 mod done;
 mod error;
 #[cfg(feature = "etcd")]
@@ -33,6 +35,8 @@ mod sqlite;
 pub mod url;
 mod value;
 mod wire;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
 
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
@@ -149,6 +153,10 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
         StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
         #[cfg(feature = "postgres")]
         StoreUrl::Postgres(server) => Box::new(postgres::Observer::open(server, timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Observer::open(url, timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Box::new(consul::Observer::open(url, timeout)?),
     })
 }
 
@@ -165,6 +173,10 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
         StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "postgres")]
         StoreUrl::Postgres(server) => Box::new(postgres::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Owner::open(url, connect_timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Box::new(consul::Owner::open(url, connect_timeout)?),
     })
 }
 
@@ -180,6 +192,10 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
         StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
         #[cfg(feature = "postgres")]
         StoreUrl::Postgres(server) => Box::new(postgres::Administrator::open(server, timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Box::new(zookeeper::Administrator::open(url, timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Box::new(consul::Administrator::open(url, timeout)?),
     })
 }
 
@@ -198,5 +214,9 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
         StoreUrl::Etcd(server) => etcd::facts(server, timeout),
         #[cfg(feature = "postgres")]
         StoreUrl::Postgres(_) => Ok(open_observer(url, timeout)?.facts().clone()),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(url) => Ok(zookeeper::Observer::open(url, timeout)?.facts().clone()),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(url) => Ok(consul::Observer::open(url, timeout)?.facts().clone()),
     }
 }

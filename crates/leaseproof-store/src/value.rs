@@ -1,7 +1,7 @@
 //! What is stored as the holder of a grant, and what of it may be shown.
 //!
 //! Redis stores `<holder>#<incarnation>#<token>` as the value of the key; SQLite and PostgreSQL have a
-//! column each.
+//! column each; the stores whose lease is a session have `<holder>#<incarnation>#<ttl ms>`.
 //! Any other value is a foreign client's secret: whoever knows it can release the lease. It is shown
 //! as `value#` and a hash, which can be compared and not turned back.
 
@@ -9,6 +9,8 @@ use leaseproof_model::name::{HolderId, Token};
 use ring::digest::{SHA256, digest};
 use ring::rand::{SecureRandom, SystemRandom};
 use std::fmt::Write;
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+use std::time::Duration;
 
 /// A text that no other grant has: 64 random bits, in hex.
 pub(crate) fn new_incarnation() -> String {
@@ -44,6 +46,19 @@ pub(crate) fn parse_stored(value: &[u8]) -> (HolderId, Option<Token>) {
 pub(crate) fn hashed(value: &[u8]) -> HolderId {
     let hash = hex(&digest(&SHA256, value).as_ref()[..6]);
     HolderId::from(format!("value#{hash}"))
+}
+
+/// The value of a store that shows no expiry: holder, incarnation, and the TTL granted, in ms.
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+pub(crate) fn stored_bounded(holder: &HolderId, ttl: Duration) -> Vec<u8> {
+    format!("{holder}#{}", ttl.as_millis()).into_bytes()
+}
+
+/// What such a value says; a foreign one says no TTL.
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+pub(crate) fn parse_bounded(value: &[u8]) -> (HolderId, Option<Duration>) {
+    let (holder, millis) = parse_stored(value);
+    (holder, millis.map(|Token(millis)| Duration::from_millis(millis)))
 }
 
 fn ours(value: &[u8]) -> Option<(HolderId, Option<Token>)> {

@@ -10,8 +10,8 @@ pub struct VerifyArgs {
     /// The plan [default: leaseproof.toml where there is one].
     pub plan: Option<PathBuf>,
 
-    /// The store's URL: sqlite:PATH, redis://…, etcd://…; rediss://… and etcds://… for TLS (?ca=FILE
-    /// names a CA of its own). Given again: the run is on all of them, side by side.
+    /// The store's URL: sqlite:PATH, redis://…, etcd://…, zookeeper://…, consul://…; with an s more, as
+    /// rediss://…, for TLS (?ca=FILE names a CA of its own). Given again: the run is on all of them, side by side.
     #[arg(long, value_name = "URL", help_heading = "Plan")]
     pub store: Vec<String>,
     /// Start a server of this kind for the run (redis, etcd), and run on it; only such a store meets faults of a

@@ -4,7 +4,7 @@
 //! by the owner where threads aren't known.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{EndKind, Owner, Saying, Timeline};
+use crate::timeline::{By, EndKind, Owner, Saying, Timeline};
 use crate::words::{count, ms};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent};
@@ -18,6 +18,9 @@ use std::time::Duration;
 /// How much of a TTL a store may round away.
 const ROUNDING: Duration = Duration::from_millis(20);
 
+/// How long an owner may take to say that it gave the lease up, once the store has done it.
+const GIVING_UP: Duration = Duration::from_millis(500);
+
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     if timeline.store.is_empty() {
@@ -25,7 +28,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     }
     let applied = Applied::of(timeline);
     let mut found = Vec::new();
-    for owner in &timeline.owners {
+    for (index, owner) in timeline.owners.iter().enumerate() {
         let mut unapplied: BTreeMap<u32, Vec<(Saying<'_>, Moment)>> = BTreeMap::new();
         for (saying, sent) in attempts(owner) {
             // Its own stamp may be that of sending: it had the answer when it said so, at the latest.
@@ -37,8 +40,11 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 .store
                 .covers(sent, attempt.latest.plus(timeline.store.longest_gap));
             let unsupported = watched
-                && !applied.supports(attempt, timeline)
-                && applied.contradicts(attempt, saying.at.latest, timeline);
+                && if timeline.ask.store.shows_renewals {
+                    !applied.supports(attempt, timeline) && applied.contradicts(attempt, saying.at.latest, timeline)
+                } else {
+                    ended_too_soon(By::Owner(index), owner, attempt, timeline)
+                };
             // Gone after the answer, perhaps: a renewal that removes its key is believed in, a release is not.
             let released = applied
                 .gone_during(attempt)
@@ -188,6 +194,35 @@ impl Applied {
             .take_while(|(at, _)| at.earliest <= attempt.latest)
             .any(|(_, expires)| expires.latest.plus(tolerance(timeline)) >= attempt.earliest.plus(budget.ttl))
     }
+}
+
+/// Where no renewal shows: whether the grant was over, by itself, before a TTL after the earliest moment of
+/// the attempt. Had it been applied, the grant would have lasted for so long.
+fn ended_too_soon(by: By, owner: &Owner<'_>, attempt: Moment, timeline: &Timeline<'_>) -> bool {
+    let grant = timeline
+        .grants
+        .iter()
+        .rfind(|grant| grant.by == by && grant.begin.earliest <= attempt.latest);
+    grant.is_some_and(|grant| match (grant.end, grant.bound) {
+        (Some(end), Some(ttl)) => {
+            matches!(end.kind, EndKind::Expired | EndKind::Vanished)
+                && end.seen.latest.plus(tolerance(timeline)) < attempt.earliest.plus(ttl)
+                && !gave_up(owner, attempt.latest, end.seen.latest)
+        }
+        _ => false,
+    })
+}
+
+/// Whether the owner was done with the lease when it was gone: what it removed itself is no sign of what its
+/// renewals came to. It may say so late, after a time-out and another try.
+fn gave_up(owner: &Owner<'_>, since: BootNanos, gone: BootNanos) -> bool {
+    let until = gone.plus(GIVING_UP);
+    owner.ended.is_some_and(|ended| ended.at.earliest <= until)
+        || owner
+            .said_since(since)
+            .iter()
+            .take_while(|saying| saying.at.earliest <= until)
+            .any(|saying| saying.is(OwnerEvent::Lost) || saying.is(OwnerEvent::Released))
 }
 
 /// Whether the owner acted as the holder after `at`, without acquiring anew.

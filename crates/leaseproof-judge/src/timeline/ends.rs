@@ -36,7 +36,11 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
         };
         if let Some((first, begin)) = next
             && first == end.event
-            && matches!(end.kind, EndKind::Expired | EndKind::Overwritten)
+            // Where no expiry shows, one that can have come is not early.
+            && match end.kind {
+                EndKind::Expired => grant.expiry.is_some(),
+                kind => kind == EndKind::Overwritten,
+            }
             && surely_early(begin)
         {
             // The next grant's begin may be known better than the bracket of the readings.

@@ -7,13 +7,16 @@ mod etcd;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod redis;
+mod session;
 mod sqlite;
 
+use crate::flaw::Flaw;
 #[cfg(feature = "etcd")]
 use crate::flawed::etcd::Etcd;
 #[cfg(feature = "postgres")]
 use crate::flawed::postgres::Postgres;
 use crate::flawed::redis::Redis;
+use crate::flawed::session::Sessions;
 use crate::flawed::sqlite::Sqlite;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
@@ -58,18 +61,24 @@ impl fmt::Debug for Flawed {
 }
 
 impl Flawed {
-    /// For this store.
+    /// For this flaw on this store.
     ///
     /// # Errors
-    /// When its URL can't be used.
-    pub fn open(url: &StoreUrl) -> Result<Self, String> {
-        Ok(Self(match url {
-            StoreUrl::Sqlite(path) => Box::new(Sqlite::new(path)?),
-            StoreUrl::Redis(_) => Box::new(Redis::new(&url.with_secrets())?),
+    /// When its URL can't be used, or the store has no statement for the flaw.
+    pub fn open(url: &StoreUrl, flaw: Flaw) -> Result<Self, String> {
+        Ok(Self(match (url.path(), url.kind()) {
+            (Some(path), _) => Box::new(Sqlite::new(path)?),
+            (None, "redis") => Box::new(Redis::new(&url.with_secrets())?),
             #[cfg(feature = "etcd")]
-            StoreUrl::Etcd(_) => Box::new(Etcd::new(url)?),
+            (None, "etcd") => Box::new(Etcd::new(url)?),
             #[cfg(feature = "postgres")]
-            StoreUrl::Postgres(_) => Box::new(Postgres::new(&url.with_secrets())?),
+            (None, "postgres") => Box::new(Postgres::new(&url.with_secrets())?),
+            (None, _) if flaw == Flaw::BlindRelease => Box::new(Sessions(url.clone())),
+            (None, kind) => {
+                return Err(format!(
+                    "the flaw {flaw} can't be shown on {kind}, which has no statement for it: choose another"
+                ));
+            }
         }))
     }
 

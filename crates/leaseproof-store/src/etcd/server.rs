@@ -27,7 +27,9 @@ pub(super) fn facts(version: &str, floor: Duration) -> StoreFacts {
         // again after 3 s; and the log must be written. A change of leader grants a full TTL anew: that
         // shows as another epoch.
         late_bound: Duration::from_secs(5),
+        late_ttls: 0,
         ttl_floor: Some(floor),
+        ttl_ceiling: None,
         lock_delay: Duration::ZERO,
         clock: StoreClock::ServerSteady,
         expired_means: "the lease was revoked and the key went with it, in one revision: the leader's steady \

@@ -48,6 +48,7 @@ pub(crate) struct Client {
     place: Place,
     connect_timeout: Duration,
     link: Option<Link>,
+    connections: u64,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
 }
@@ -71,12 +72,22 @@ impl Client {
             place,
             connect_timeout,
             link: None,
+            connections: 0,
             runtime: Some(runtime),
         })
     }
 
     pub(crate) fn place(&self) -> &Place {
         &self.place
+    }
+
+    /// How many connections there were so far: another one may be to another process.
+    #[cfg_attr(
+        not(feature = "consul"),
+        expect(dead_code, reason = "etcd names itself in each answer")
+    )]
+    pub(crate) fn connections(&self) -> u64 {
+        self.connections
     }
 
     /// Drops the connection; nothing of it reaches the server any more.
@@ -153,6 +164,7 @@ impl Client {
             let link = self.open_within(&mut part);
             patience.take(allowed - part.left());
             self.link = Some(link?);
+            self.connections += 1;
         }
         let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
         // Invariant: set above.

@@ -66,7 +66,9 @@ impl Server {
             early_slack: Duration::from_micros(1),
             // A takeover is seen when it is on the server's disk.
             late_bound: Duration::from_millis(100),
+            late_ttls: 0,
             ttl_floor: None,
+            ttl_ceiling: None,
             lock_delay: Duration::ZERO,
             clock: StoreClock::ServerWall,
             expired_means: "another holds the row, or the server's clock had reached its expires_at and no \

@@ -81,7 +81,9 @@ impl Server {
             // An expired key reads as absent at once, whatever the active expiry does; the server
             // serves one command at a time.
             late_bound: Duration::from_millis(10),
+            late_ttls: 0,
             ttl_floor: None,
+            ttl_ceiling: None,
             lock_delay: Duration::ZERO,
             clock: StoreClock::ServerWall,
             expired_means: "the key reads as absent, or holds another value: the server's wall clock \

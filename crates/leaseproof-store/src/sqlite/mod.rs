@@ -29,7 +29,9 @@ pub(crate) fn facts() -> StoreFacts {
         early_slack: Duration::ZERO,
         // Another owner's transaction may be in between.
         late_bound: Duration::from_millis(10),
+        late_ttls: 0,
         ttl_floor: None,
+        ttl_ceiling: None,
         lock_delay: Duration::ZERO,
         clock: StoreClock::Boot,
         expired_means: "CLOCK_BOOTTIME, read while the write lock was held, had reached the row's \

@@ -18,6 +18,17 @@ mod postgres;
 
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresUrl;
+#[cfg(feature = "consul")]
+mod consul;
+#[cfg(any(feature = "consul", feature = "zookeeper"))]
+mod server;
+#[cfg(feature = "zookeeper")]
+mod zookeeper;
+
+#[cfg(feature = "consul")]
+pub use consul::ConsulUrl;
+#[cfg(feature = "zookeeper")]
+pub use zookeeper::ZooKeeperUrl;
 
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
@@ -26,6 +37,12 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
+    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
+    #[cfg(feature = "zookeeper")]
+    ZooKeeper(ZooKeeperUrl),
+    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS.
+    #[cfg(feature = "consul")]
+    Consul(ConsulUrl),
     /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
     #[cfg(feature = "etcd")]
     Etcd(EtcdUrl),
@@ -54,10 +71,22 @@ pub struct RedisUrl {
 }
 
 const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS), \
-                   postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS)";
+                   postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS), \
+                   zookeeper://host:port, consul://host:port";
 
 /// Stores for which a build may have an adapter.
-const KNOWN: &[&str] = &["etcd", "etcds", "zk", "consul", "postgres", "postgresql"];
+const KNOWN: &[&str] = &[
+    "etcd",
+    "etcds",
+    "zookeeper",
+    "zookeepers",
+    "zk",
+    "zks",
+    "consul",
+    "consuls",
+    "postgres",
+    "postgresql",
+];
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -83,6 +112,14 @@ impl FromStr for StoreUrl {
                 text,
                 "Valkey speaks the Redis protocol: write redis:// (or rediss:// for TLS)".to_owned(),
             )),
+            #[cfg(feature = "zookeeper")]
+            "zookeeper" | "zk" => zookeeper::parse(text, false).map(Self::ZooKeeper),
+            #[cfg(feature = "zookeeper")]
+            "zookeepers" | "zks" => zookeeper::parse(text, true).map(Self::ZooKeeper),
+            #[cfg(feature = "consul")]
+            "consul" => consul::parse(text, false).map(Self::Consul),
+            #[cfg(feature = "consul")]
+            "consuls" => consul::parse(text, true).map(Self::Consul),
             // What this build has an adapter for was met above.
             _ if KNOWN.contains(&scheme) => Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}"))),
             _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
@@ -202,7 +239,7 @@ fn redact(text: &str) -> String {
 }
 
 impl StoreUrl {
-    /// `sqlite`, `redis`, `etcd`, `postgres`.
+    /// `sqlite`, `redis` …
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -212,6 +249,10 @@ impl StoreUrl {
             Self::Etcd(_) => "etcd",
             #[cfg(feature = "postgres")]
             Self::Postgres(_) => "postgres",
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(_) => "zookeeper",
+            #[cfg(feature = "consul")]
+            Self::Consul(_) => "consul",
         }
     }
 
@@ -243,6 +284,10 @@ impl StoreUrl {
             Self::Etcd(server) => Some((&server.host, server.port)),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => Some((&url.server.host, url.server.port)),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => Some((&url.server.host, url.server.port)),
         }
     }
 
@@ -258,6 +303,18 @@ impl StoreUrl {
             Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => return Self::Postgres(server.behind(host, port)),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => {
+                let mut moved = url.clone();
+                moved.server = url.server.moved(host, port);
+                return Self::ZooKeeper(moved);
+            }
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => {
+                let mut moved = url.clone();
+                moved.server = url.server.moved(host, port);
+                return Self::Consul(moved);
+            }
         };
         let mut moved = server.clone();
         if server.tls && server.host != host && server.server_name.is_none() {
@@ -280,6 +337,10 @@ impl StoreUrl {
             Self::Etcd(server) => server.given.to_string(),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.given.to_string(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.server.with_secrets(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.server.with_secrets(),
         }
     }
 }
@@ -300,6 +361,10 @@ impl fmt::Display for StoreUrl {
             Self::Etcd(server) => server.fmt(f),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.fmt(f),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.fmt(f),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.fmt(f),
         }
     }
 }
@@ -392,7 +457,7 @@ mod tests {
             ("redis://h?timeout=1", "not known"),
             ("unix:///run/redis.sock", "unix socket"),
             ("valkey://h", "redis://"),
-            ("zk://h", "no adapter"),
+            ("postgres://h", "no adapter"),
             ("http://h", "no store"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();

@@ -1,10 +1,14 @@
 //! One store under test: the real thing, with hands that do not belong to the adapter.
 
+#[cfg(feature = "consul")]
+use crate::consul_server::{self, ConsulServer};
 #[cfg(feature = "etcd")]
 use crate::etcd_server::EtcdServer;
 #[cfg(feature = "postgres")]
 use crate::postgres_server::PostgresServer;
 use crate::redis_server::RedisServer;
+#[cfg(feature = "zookeeper")]
+use crate::zookeeper_server::{self, ZooKeeperServer};
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_store::{Administer, Lease, Observe, StoreUrl};
@@ -58,6 +62,15 @@ impl Can {
         ..Self::SQLITE
     };
 
+    /// A lease that is a session.
+    #[cfg(any(feature = "consul", feature = "zookeeper"))]
+    const SESSIONS: Self = Self {
+        counts_tokens: false,
+        shows_clock: false,
+        renews_to_another_ttl: false,
+        ..Self::REDIS
+    };
+
     #[cfg(feature = "etcd")]
     const ETCD: Self = Self {
         short: Duration::from_secs(1),
@@ -85,6 +98,10 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    #[cfg(feature = "zookeeper")]
+    ZooKeeper(ZooKeeperServer),
+    #[cfg(feature = "consul")]
+    Consul(ConsulServer),
     #[cfg(feature = "etcd")]
     Etcd(EtcdServer),
     #[cfg(feature = "postgres")]
@@ -118,6 +135,41 @@ impl Rig {
             can: Can::REDIS,
             side: Side::Redis(RefCell::new(server)),
         })
+    }
+
+    #[cfg(feature = "zookeeper")]
+    pub fn zookeeper(server: ZooKeeperServer) -> Self {
+        Self {
+            url: server.url().parse().expect("a URL"),
+            can: Can {
+                // The least that this server grants.
+                short: 2 * zookeeper_server::TICK,
+                ..Can::SESSIONS
+            },
+            side: Side::ZooKeeper(server),
+        }
+    }
+
+    #[cfg(feature = "consul")]
+    pub fn consul(server: ConsulServer) -> Self {
+        Self {
+            url: server.url().parse().expect("a URL"),
+            can: Can {
+                short: consul_server::LEAST,
+                ..Can::SESSIONS
+            },
+            side: Side::Consul(server),
+        }
+    }
+
+    /// Whoever knows a grant can renew it; else only the client that got it.
+    pub fn anyone_renews(&self) -> bool {
+        self.url.kind() != "zookeeper"
+    }
+
+    /// A key may lie below another.
+    pub fn nests_keys(&self) -> bool {
+        self.url.kind() != "zookeeper"
     }
 
     #[cfg(feature = "etcd")]
@@ -180,6 +232,25 @@ impl Rig {
                     token: token.parse().expect("a token"),
                 })
             }
+            #[cfg(feature = "zookeeper")]
+            Side::ZooKeeper(server) => {
+                let node = server.plain(&format!("/{key}"))?;
+                let (holder, _ttl) = node.data.rsplit_once('#')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: node.czxid,
+                })
+            }
+            #[cfg(feature = "consul")]
+            Side::Consul(server) => {
+                let entry = server.plain(key)?;
+                entry.session?;
+                let (holder, _ttl) = entry.value.rsplit_once('#')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: entry.modify_index,
+                })
+            }
             #[cfg(feature = "etcd")]
             Side::Etcd(server) => Some(Plain {
                 token: server.field(key, "ModRevision")?.parse().expect("a revision"),
@@ -212,6 +283,10 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
+            #[cfg(feature = "zookeeper")]
+            Side::ZooKeeper(_) => None,
+            #[cfg(feature = "consul")]
+            Side::Consul(_) => None,
             #[cfg(feature = "etcd")]
             Side::Etcd(_) => None,
             #[cfg(feature = "postgres")]
@@ -231,6 +306,20 @@ impl Rig {
             }
             Side::Redis(server) => {
                 server.borrow().cli(&["PERSIST", key]);
+            }
+            #[cfg(feature = "zookeeper")]
+            Side::ZooKeeper(server) => {
+                let node = server.plain(&format!("/{key}")).expect("it is held");
+                server.cli(&format!("delete /{key}"));
+                server.cli(&format!("create /{key} {}", node.data));
+            }
+            #[cfg(feature = "consul")]
+            Side::Consul(server) => {
+                let entry = server.plain(key).expect("it is held");
+                let old = entry.session.expect("it is held");
+                let new = server.endless_session();
+                server.http("PUT", &format!("/v1/kv/{key}?release={old}"), &entry.value);
+                server.http("PUT", &format!("/v1/kv/{key}?acquire={new}"), &entry.value);
             }
             #[cfg(feature = "etcd")]
             Side::Etcd(server) => {
@@ -258,6 +347,10 @@ impl Rig {
                 *blocker.borrow_mut() = Some(writer);
             }
             Side::Redis(server) => server.borrow().freeze(),
+            #[cfg(feature = "zookeeper")]
+            Side::ZooKeeper(server) => server.freeze(),
+            #[cfg(feature = "consul")]
+            Side::Consul(server) => server.freeze(),
             #[cfg(feature = "etcd")]
             Side::Etcd(server) => server.freeze(),
             #[cfg(feature = "postgres")]
@@ -269,6 +362,10 @@ impl Rig {
         match &self.side {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
+            #[cfg(feature = "zookeeper")]
+            Side::ZooKeeper(server) => server.thaw(),
+            #[cfg(feature = "consul")]
+            Side::Consul(server) => server.thaw(),
             #[cfg(feature = "etcd")]
             Side::Etcd(server) => server.thaw(),
             #[cfg(feature = "postgres")]

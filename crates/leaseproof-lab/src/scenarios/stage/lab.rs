@@ -56,8 +56,14 @@ impl Stage<'_> {
 
     /// Takes it for ten times the plan's TTL and never renews: any jump of it is the owner's.
     pub fn lab_takes_long(&mut self) -> Step {
-        let ttl = self.budget().ttl * 10;
+        let ttl = self.long_ttl();
         self.lab_takes(ttl)
+    }
+
+    /// Ten times the plan's TTL, or the most that the store grants.
+    fn long_ttl(&self) -> Duration {
+        let ttl = self.budget().ttl * 10;
+        self.ask.store.ttl_ceiling.map_or(ttl, |ceiling| ttl.min(ceiling))
     }
 
     /// Frees what the lab holds; a grant that was taken from it is left alone.
@@ -89,7 +95,7 @@ impl Stage<'_> {
     /// The fault `key-stolen`.
     pub fn lab_steals(&mut self) -> Step {
         self.say("the lease is given to another");
-        let ttl = self.budget().ttl * 10;
+        let ttl = self.long_ttl();
         let done = self.admin.steal(&self.key, "lab", ttl);
         self.granted(Deed::Stole, done)
     }

@@ -122,7 +122,10 @@ impl Stage<'_> {
 
     /// From a pause's begin to a takeover, at worst.
     fn takeover_bound(&self) -> Duration {
-        self.budget().ttl + self.ask.store.late_bound + self.budget().heartbeat * 2 + Duration::from_secs(2)
+        self.budget().ttl * (1 + self.ask.store.late_ttls)
+            + self.ask.store.late_bound
+            + self.budget().heartbeat * 2
+            + Duration::from_secs(2)
     }
 
     fn say(&self, step: &str) {

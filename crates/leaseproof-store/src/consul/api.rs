@@ -1,0 +1,289 @@
+//! The calls of the HTTP API, and which failures mean *certainly not done*.
+//!
+//! Keys are read and written by transactions alone, whose bodies hold any key: in a path the server cleans
+//! up what looks like a folder.
+
+use super::entry::Entry;
+use super::go_duration;
+use crate::error::StoreError;
+use crate::http::{Answer, Client, Place, Request};
+use crate::patience::Patience;
+use crate::url::ConsulUrl;
+use crate::wire::{Failed, Tls};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// One agent.
+pub(crate) struct Api {
+    client: Client,
+    pub(crate) url: ConsulUrl,
+}
+
+/// A session, as the server shows it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Session {
+    pub(crate) id: String,
+    /// None: it lives until somebody ends it, or the agent's node fails.
+    pub(crate) ttl: Option<Duration>,
+}
+
+/// Why a transaction did nothing.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Why {
+    /// Another session has the key, or the lock-delay of one that had it is not over.
+    Held,
+    /// The session that was to have it is over.
+    NoSession,
+    /// The key is not there.
+    NoKey,
+    /// The key is not that session's.
+    NotIts,
+}
+
+impl Api {
+    /// Nothing is connected yet.
+    pub(crate) fn new(url: &ConsulUrl, connect_timeout: Duration) -> Result<Self, StoreError> {
+        let server = &url.server;
+        let tls = server
+            .tls
+            .then(|| Tls::new(server.ca.as_deref(), server.tls_name(), url));
+        let place = Place {
+            shown: url.to_string(),
+            what: "a Consul agent",
+            host: server.host.clone(),
+            port: server.port,
+            tls: tls.transpose()?,
+        };
+        Ok(Self {
+            client: Client::new(place, connect_timeout)?,
+            url: url.clone(),
+        })
+    }
+
+    pub(crate) fn disconnect(&mut self) {
+        self.client.disconnect();
+    }
+
+    /// How many connections there were: another one may be to another start of the server.
+    pub(crate) fn connections(&self) -> u64 {
+        self.client.connections()
+    }
+
+    /// Connects if need be, so that a reading's own time is the reading's alone.
+    pub(crate) fn connect(&mut self, patience: &mut Patience) -> Result<(), StoreError> {
+        self.client.connect(patience)
+    }
+
+    fn call(
+        &mut self,
+        method: &'static str,
+        path: &str,
+        body: &Value,
+        patience: &mut Patience,
+    ) -> Result<Answer, Failed> {
+        let mut request = Request::new(method, path);
+        if !body.is_null() {
+            request = request.body(body.to_string());
+        }
+        if let Some(token) = &self.url.token {
+            request = request.header("x-consul-token", token.as_str());
+        }
+        self.client.ask(&request, patience)
+    }
+
+    fn strange(&self, answer: &Answer) -> StoreError {
+        StoreError::Unexpected(format!("{}: {}: is it a Consul agent?", self.url, answer.quoted()))
+    }
+
+    /// An answer that is no success.
+    fn failure(&self, answer: &Answer) -> Failed {
+        let text = String::from_utf8_lossy(&answer.body);
+        let refused = |why: String| {
+            Failed::NotSent(StoreError::Refused {
+                url: self.url.to_string(),
+                why,
+            })
+        };
+        match answer.status {
+            403 if text.contains("ACL not found") => {
+                refused("it does not know the token of the URL, consul://:token@host".to_owned())
+            }
+            403 => refused("the token of the URL may not do this: give one by consul://:token@host".to_owned()),
+            429 => refused("too many requests: try again later".to_owned()),
+            500 if text.contains("No cluster leader") => refused("it has no leader: try again later".to_owned()),
+            500 if text.contains("Invalid Session TTL") => refused(text.trim().to_owned()),
+            // A write may be on its way through the log.
+            500.. => Failed::Unknown(StoreError::Unexpected(format!("{}: {}", self.url, answer.quoted()))),
+            _ => Failed::NotSent(self.strange(answer)),
+        }
+    }
+
+    fn parsed<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Failed> {
+        serde_json::from_slice(&answer.body).map_err(|_| Failed::Unknown(self.strange(answer)))
+    }
+
+    /// Reads something.
+    pub(crate) fn get<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
+        let answer = self.call("GET", path, &Value::Null, patience)?;
+        if answer.is_ok() {
+            self.parsed(&answer)
+        } else {
+            Err(self.failure(&answer))
+        }
+    }
+
+    /// Opens a session. Its TTL ends it, and nothing else does: no health check of the agent's node.
+    pub(crate) fn open_session(&mut self, ttl: Duration, patience: &mut Patience) -> Result<Session, Failed> {
+        let body = json!({
+            "Name": "leaseproof",
+            "TTL": format!("{}ms", ttl.as_micros().div_ceil(1000)),
+            "LockDelay": format!("{}ms", self.url.lock_delay.as_millis()),
+            "Behavior": "release",
+            "NodeChecks": [],
+        });
+        let answer = self.call("PUT", "/v1/session/create", &body, patience)?;
+        if !answer.is_ok() {
+            return Err(self.failure(&answer));
+        }
+        let made: Made = self.parsed(&answer)?;
+        Ok(Session {
+            id: made.id,
+            ttl: Some(ttl),
+        })
+    }
+
+    /// Extends a session to a whole TTL from now; none if it is over.
+    pub(crate) fn renew_session(&mut self, id: &str, patience: &mut Patience) -> Result<Option<Session>, Failed> {
+        let answer = self.call("PUT", &format!("/v1/session/renew/{id}"), &Value::Null, patience)?;
+        match answer.status {
+            404 if String::from_utf8_lossy(&answer.body).starts_with("Session id") => Ok(None),
+            200 => Ok(self.parsed::<Vec<Shown>>(&answer)?.pop().map(Session::from)),
+            _ => Err(self.failure(&answer)),
+        }
+    }
+
+    /// Ends a session; its keys are free after the lock-delay.
+    pub(crate) fn end_session(&mut self, id: &str, patience: &mut Patience) -> Result<(), Failed> {
+        let answer = self.call("PUT", &format!("/v1/session/destroy/{id}"), &Value::Null, patience)?;
+        if answer.is_ok() {
+            Ok(())
+        } else {
+            Err(self.failure(&answer))
+        }
+    }
+
+    /// A session as it is; none if it is over.
+    pub(crate) fn session(&mut self, id: &str, patience: &mut Patience) -> Result<Option<Session>, Failed> {
+        let mut shown: Vec<Shown> = self.get(&format!("/v1/session/info/{id}?consistent"), patience)?;
+        Ok(shown.pop().map(Session::from))
+    }
+
+    /// The entry of a key, read through the leader.
+    pub(crate) fn entry(&mut self, key: &str, patience: &mut Patience) -> Result<Option<Entry>, Failed> {
+        match self.txn("?consistent", &[self.op("get", key)], patience)? {
+            Ok(mut entries) => Ok(entries.pop()),
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// One operation on a key.
+    pub(crate) fn op(&self, verb: &str, key: &str) -> Value {
+        json!({ "Verb": verb, "Key": self.url.prefix.clone() + key })
+    }
+
+    /// One operation that a session does on a key.
+    pub(crate) fn op_of(&self, verb: &str, key: &str, session: &str) -> Value {
+        json!({ "Verb": verb, "Key": self.url.prefix.clone() + key, "Session": session })
+    }
+
+    /// All of these, or none.
+    pub(crate) fn txn(
+        &mut self,
+        query: &str,
+        ops: &[Value],
+        patience: &mut Patience,
+    ) -> Result<Result<Vec<Entry>, Why>, Failed> {
+        let body: Value = ops.iter().map(|op| json!({ "KV": op })).collect();
+        let answer = self.call("PUT", &format!("/v1/txn{query}"), &body, patience)?;
+        if answer.status != 409 && !answer.is_ok() {
+            return Err(self.failure(&answer));
+        }
+        let done: Transaction = self.parsed(&answer)?;
+        if answer.is_ok() {
+            return Ok(Ok(done
+                .results
+                .unwrap_or_default()
+                .into_iter()
+                .map(|it| it.kv)
+                .collect()));
+        }
+        let what = done
+            .errors
+            .unwrap_or_default()
+            .pop()
+            .map(|error| error.what)
+            .unwrap_or_default();
+        let known = [
+            ("lock is already held", Why::Held),
+            ("due to lock delay", Why::Held),
+            ("invalid session", Why::NoSession),
+            ("doesn't exist", Why::NoKey),
+            ("failed session check", Why::NotIts),
+            ("failed to unlock", Why::NotIts),
+        ];
+        match known.iter().find(|(text, _)| what.contains(text)) {
+            Some((_, why)) => Ok(Err(*why)),
+            // Nothing of a transaction that failed was done.
+            None => Err(Failed::NotSent(StoreError::Refused {
+                url: self.url.to_string(),
+                why: what,
+            })),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Made {
+    #[serde(rename = "ID")]
+    id: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Shown {
+    #[serde(rename = "ID")]
+    id: String,
+    #[serde(rename = "TTL", default)]
+    ttl: String,
+}
+
+impl From<Shown> for Session {
+    fn from(shown: Shown) -> Self {
+        Self {
+            ttl: go_duration::parse(&shown.ttl).filter(|ttl| !ttl.is_zero()),
+            id: shown.id,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct Transaction {
+    results: Option<Vec<TxnResult>>,
+    errors: Option<Vec<TxnError>>,
+}
+
+#[derive(Deserialize)]
+struct TxnResult {
+    #[serde(rename = "KV")]
+    kv: Entry,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "PascalCase")]
+struct TxnError {
+    what: String,
+}

@@ -1,0 +1,53 @@
+//! A key's entry: who holds it, and with which grant.
+
+use crate::Grant;
+use crate::done::Refusal;
+use crate::value::{parse_bounded, stored_bounded};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use leaseproof_model::name::{HolderId, Token};
+use serde::Deserialize;
+use std::time::Duration;
+
+/// An entry.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(rename_all = "PascalCase")]
+pub(crate) struct Entry {
+    /// The session that holds the key.
+    session: Option<String>,
+    /// In base64; an answer to a change has none.
+    value: Option<String>,
+    modify_index: u64,
+}
+
+impl Entry {
+    /// The session that holds the key; a key may be there and free.
+    pub(crate) fn session(&self) -> Option<&str> {
+        self.session.as_deref().filter(|session| !session.is_empty())
+    }
+
+    /// The number of the change that gave it to its holder, while it is held.
+    pub(crate) fn token(&self) -> Token {
+        Token(self.modify_index)
+    }
+
+    pub(crate) fn holder(&self) -> HolderId {
+        let value = self.value.as_deref().unwrap_or_default();
+        // What is no base64 is no answer of a Consul agent; as a holder it is a foreign one.
+        parse_bounded(&STANDARD.decode(value).unwrap_or_default()).0
+    }
+}
+
+/// Why a look refuses a step of `grant`, if it does; else the session that it lives as long as.
+pub(crate) fn session_of<'e>(entry: Option<&'e Entry>, grant: &Grant) -> Result<&'e str, Refusal> {
+    match entry.and_then(|entry| entry.session().map(|session| (entry, session))) {
+        None => Err(Refusal::Gone),
+        Some((entry, session)) if entry.holder() == grant.holder && entry.token() == grant.token => Ok(session),
+        Some(_) => Err(Refusal::NotTheHolder),
+    }
+}
+
+/// A grant's value, as it goes into a request.
+pub(crate) fn encoded(holder: &HolderId, ttl: Duration) -> String {
+    STANDARD.encode(stored_bounded(holder, ttl))
+}

@@ -1,0 +1,122 @@
+//! The cluster that answers: version, leader, and what it sets to sessions.
+
+use super::api::Api;
+use super::go_duration;
+use crate::error::StoreError;
+use crate::patience::Patience;
+use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use serde::Deserialize;
+use serde_json::Value;
+use std::time::Duration;
+
+/// The least TTL that a server grants, where nobody set `session_ttl_min`.
+pub(crate) const LEAST_TTL: Duration = Duration::from_secs(10);
+
+/// The greatest, always.
+pub(crate) const MOST_TTL: Duration = Duration::from_secs(86_400);
+
+/// The end of a session goes through the log before its keys are free, and the lock-delay is a timer
+/// that begins with it.
+const INVALIDATING: Duration = Duration::from_millis(500);
+
+/// What is known of the agent and its cluster.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Server {
+    version: Option<String>,
+    least_ttl: Option<Duration>,
+    leader: String,
+    term: Option<String>,
+    node: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "PascalCase", default)]
+struct Agent {
+    config: Value,
+    debug_config: Value,
+    stats: Value,
+}
+
+impl Server {
+    /// Asks for it; what the token may not ask for stays unknown.
+    pub(crate) fn ask(api: &mut Api, patience: &mut Patience) -> Result<Self, StoreError> {
+        let leader: String = api
+            .get("/v1/status/leader", patience)
+            .map_err(|failed| failed.into_error())?;
+        if leader.is_empty() {
+            return Err(StoreError::Refused {
+                url: api.url.to_string(),
+                why: "it has no leader: try again later".to_owned(),
+            });
+        }
+        let agent: Agent = match api
+            .get("/v1/agent/self", patience)
+            .map_err(|failed| failed.into_error())
+        {
+            Ok(agent) => agent,
+            Err(StoreError::Refused { .. }) => Agent::default(),
+            Err(error) => return Err(error),
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        Ok(Self {
+            version: text(&agent.config["Version"]),
+            least_ttl: agent.debug_config["SessionTTLMin"]
+                .as_str()
+                .and_then(go_duration::parse)
+                .filter(|least| !least.is_zero()),
+            leader,
+            term: text(&agent.stats["raft"]["term"]),
+            node: text(&agent.config["NodeID"]),
+        })
+    }
+
+    /// The store's epoch: leader, term, and the agent that answers. A server that lost its data may have
+    /// itself elected in the same term again, but under another name.
+    pub(crate) fn epoch(&self) -> String {
+        let part = |part: &Option<String>| part.clone().unwrap_or_else(|| "unknown".to_owned());
+        format!("{}/{}/{}", self.leader, part(&self.term), part(&self.node))
+    }
+
+    /// The semantics of this cluster.
+    pub(crate) fn facts(&self, lock_delay: Duration) -> StoreFacts {
+        StoreFacts {
+            kind: "consul".to_owned(),
+            version: self.version.clone().unwrap_or_else(|| "unknown".to_owned()),
+            early_slack: Duration::ZERO,
+            late_bound: lock_delay + INVALIDATING,
+            // The leader lets twice the TTL pass before it ends a session.
+            late_ttls: 1,
+            ttl_floor: Some(self.least_ttl.unwrap_or(LEAST_TTL)),
+            ttl_ceiling: Some(MOST_TTL),
+            lock_delay,
+            clock: StoreClock::ServerSteady,
+            expired_means: "the key is there without a session, or with another, or is gone: the leader has ended \
+                            the session of its holder, up to twice the TTL after its last renewal; before that \
+                            nothing shows"
+                .to_owned(),
+            expiry_proof: ExpiryProof::SeenGone,
+            consistent_reading: true,
+            exact_moments: false,
+            writer_can_block: false,
+            shows_expiry: false,
+            shows_renewals: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_not_be_asked_stays_unknown() {
+        let server = Server {
+            leader: "10.0.0.1:8300".to_owned(),
+            ..Server::default()
+        };
+        assert_eq!(server.epoch(), "10.0.0.1:8300/unknown/unknown");
+        let facts = server.facts(Duration::from_secs(15));
+        assert_eq!((facts.version.as_str(), facts.ttl_floor), ("unknown", Some(LEAST_TTL)));
+        assert!(facts.late_bound > facts.lock_delay);
+    }
+}

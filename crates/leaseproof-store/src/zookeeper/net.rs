@@ -1,0 +1,306 @@
+//! The way to one server: what all sessions of one adapter share, and one connection on it.
+
+use super::request::{Reply, Request};
+use super::welcome::Welcome;
+use crate::error::StoreError;
+use crate::patience::Patience;
+use crate::url::ZooKeeperUrl;
+use crate::wire::{Failed, Gate, Gated, Tls};
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::runtime::{Builder, Runtime};
+use tokio::task::yield_now;
+
+/// The most that a frame may have: the server's own limit is 1 MiB, and what is longer is no frame.
+const LIMIT: usize = 4 << 20;
+
+/// The most that a four-letter word may answer.
+const WORDS: u64 = 64 << 10;
+
+/// After so many time-outs in a row a connection is given up: the network may have forgotten it.
+const TIME_OUTS: u8 = 3;
+
+/// How to reach the server.
+pub(crate) struct Net {
+    pub(crate) url: ZooKeeperUrl,
+    connect_timeout: Duration,
+    tls: Option<Tls>,
+    /// Always there until it is dropped in the background: a look-up of a name may hang in it.
+    runtime: Option<Runtime>,
+}
+
+impl Net {
+    pub(crate) fn new(url: &ZooKeeperUrl, connect_timeout: Duration) -> Result<Arc<Self>, StoreError> {
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .map_err(|error| StoreError::Unexpected(format!("no event loop: {error}")))?;
+        let server = &url.server;
+        let tls = server
+            .tls
+            .then(|| Tls::new(server.ca.as_deref(), server.tls_name(), url));
+        Ok(Arc::new(Self {
+            url: url.clone(),
+            connect_timeout,
+            tls: tls.transpose()?,
+            runtime: Some(runtime),
+        }))
+    }
+
+    fn runtime(&self) -> &Runtime {
+        // Invariant: taken by drop alone.
+        self.runtime
+            .as_ref()
+            .expect("the runtime lives as long as what uses it")
+    }
+
+    pub(crate) fn unreachable(&self, why: impl ToString) -> StoreError {
+        StoreError::Unreachable {
+            url: self.url.to_string(),
+            why: why.to_string(),
+        }
+    }
+
+    pub(crate) fn strange(&self, what: &str) -> StoreError {
+        StoreError::Unexpected(format!("{}: {what}: is it a ZooKeeper server?", self.url))
+    }
+
+    fn broken(&self, error: &io::Error) -> StoreError {
+        match error.kind() {
+            // TLS has words of its own for what it does not trust.
+            io::ErrorKind::InvalidData if error.get_ref().is_none() => {
+                self.strange("what came is no frame of its protocol")
+            }
+            io::ErrorKind::UnexpectedEof => self.unreachable(
+                "it closed without an answer: it starts, has no quorum, or has too many connections from here \
+                 (maxClientCnxns, 60 by default)",
+            ),
+            _ => self.unreachable(error),
+        }
+    }
+
+    /// Opens a connection: sends the frame `hello`, and after a welcome the frame `login`.
+    pub(crate) fn open(
+        &self,
+        hello: &[u8],
+        login: Option<&[u8]>,
+        patience: &mut Patience,
+    ) -> Result<(Link, Welcome, Option<Reply>), StoreError> {
+        let mut part = Patience::new(self.connect_timeout.min(patience.left()));
+        let allowed = part.left();
+        let opened = self.runtime().block_on(async {
+            let work = pin!(async {
+                let gate = Arc::new(Gate::default());
+                let server = &self.url.server;
+                let stream = Gated::connect(&server.host, server.port, self.tls.as_ref(), Arc::clone(&gate)).await?;
+                let mut link = Link {
+                    stream,
+                    gate,
+                    inbox: Vec::new(),
+                    number: 0,
+                    time_outs: 0,
+                };
+                link.stream.write_all(hello).await?;
+                let welcome = Welcome::parse(&link.frame().await?).map_err(|_| invalid())?;
+                let reply = match login {
+                    // To a session that is over nobody listens.
+                    Some(login) if welcome.timeout.is_some() => {
+                        link.stream.write_all(login).await?;
+                        let (_, reply) = Reply::parse(&link.frame().await?).map_err(|_| invalid())?;
+                        Some(reply)
+                    }
+                    _ => None,
+                };
+                Ok((link, welcome, reply))
+            });
+            part.wait(work).await
+        });
+        patience.take(allowed - part.left());
+        match opened {
+            Some(Ok(opened)) => Ok(opened),
+            Some(Err(error)) => Err(self.broken(&error)),
+            None => Err(self.unreachable(format!("no answer within {allowed:?}"))),
+        }
+    }
+
+    /// What the server answers to a four-letter word, on a connection of its own.
+    pub(crate) fn word(&self, word: &str, patience: &mut Patience) -> Option<String> {
+        let mut part = Patience::new(self.connect_timeout.min(patience.left()));
+        let allowed = part.left();
+        let answer = self.runtime().block_on(async {
+            let work = pin!(async {
+                let server = &self.url.server;
+                let gate = Arc::new(Gate::default());
+                let mut stream = Gated::connect(&server.host, server.port, self.tls.as_ref(), gate).await?;
+                stream.write_all(word.as_bytes()).await?;
+                let mut text = Vec::new();
+                stream.take(WORDS).read_to_end(&mut text).await?;
+                Ok::<_, io::Error>(String::from_utf8_lossy(&text).into_owned())
+            });
+            part.wait(work).await
+        });
+        patience.take(allowed - part.left());
+        answer?.ok()
+    }
+
+    /// Sends requests and reads the reply to each, in their order.
+    ///
+    /// After an error the link is of no use; after a time-out it goes on where it can.
+    pub(crate) fn ask(
+        &self,
+        slot: &mut Option<Link>,
+        requests: &[Request],
+        patience: &mut Patience,
+    ) -> Result<Vec<Reply>, Failed> {
+        let Some(link) = slot else {
+            return Err(Failed::NotSent(self.unreachable("not connected")));
+        };
+        let first = link.number + 1;
+        let bytes: Vec<u8> = requests
+            .iter()
+            .flat_map(|request| {
+                link.number += 1;
+                request.frame(link.number)
+            })
+            .collect();
+        let before = link.gate.sent();
+        let waited = patience.left();
+        let answer = self.runtime().block_on(async {
+            let work = pin!(link.exchange(&bytes, first, requests.len()));
+            patience.wait(work).await
+        });
+        let sent = link.gate.sent() - before;
+        let whole = sent == bytes.len() as u64;
+        let error = match answer {
+            Some(Ok(replies)) => {
+                link.time_outs = 0;
+                return Ok(replies);
+            }
+            Some(Err(error)) => {
+                drop_link(slot);
+                self.broken(&error)
+            }
+            None => {
+                link.time_outs += 1;
+                // Half a request would be taken for the begin of the next.
+                if !whole || link.time_outs >= TIME_OUTS {
+                    drop_link(slot);
+                }
+                StoreError::TimedOut(waited)
+            }
+        };
+        Err(if sent == 0 {
+            Failed::NotSent(error)
+        } else {
+            Failed::Unknown(error)
+        })
+    }
+
+    /// Whether the connection is open, as far as what lies in its socket tells.
+    ///
+    /// Between calls nobody looks at the socket. A close that already lies there is found here,
+    /// before a request is lost in it.
+    pub(crate) fn is_open(&self, link: &mut Link) -> bool {
+        self.runtime().block_on(async {
+            for _ in 0..3 {
+                if !link.look().await {
+                    return false;
+                }
+                yield_now().await;
+            }
+            true
+        })
+    }
+}
+
+impl Drop for Net {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Drops a connection; nothing of it reaches the server any more.
+pub(crate) fn drop_link(slot: &mut Option<Link>) {
+    if let Some(link) = slot.take() {
+        link.gate.shut();
+    }
+}
+
+fn invalid() -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
+
+/// One connection.
+pub(crate) struct Link {
+    stream: Gated,
+    gate: Arc<Gate>,
+    /// What has come and is not a whole frame yet: a wait that ends loses nothing of it.
+    inbox: Vec<u8>,
+    /// Of the last request.
+    number: i32,
+    time_outs: u8,
+}
+
+impl Link {
+    /// The next frame.
+    async fn frame(&mut self) -> io::Result<Vec<u8>> {
+        loop {
+            if let Some(length) = self.inbox.first_chunk::<4>() {
+                let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+                if length > LIMIT {
+                    return Err(invalid());
+                }
+                if self.inbox.len() >= 4 + length {
+                    let rest = self.inbox.split_off(4 + length);
+                    let frame = std::mem::replace(&mut self.inbox, rest);
+                    return Ok(frame[4..].to_vec());
+                }
+            }
+            if self.stream.read_buf(&mut self.inbox).await? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+
+    async fn exchange(&mut self, bytes: &[u8], first: i32, count: usize) -> io::Result<Vec<Reply>> {
+        self.stream.write_all(bytes).await?;
+        let mut replies = Vec::with_capacity(count);
+        let mut number = first;
+        while replies.len() < count {
+            let frame = self.frame().await?;
+            let (answered, reply) = Reply::parse(&frame).map_err(|_| invalid())?;
+            // Numbers below zero are events and pings, lower ones answer what nobody waits for.
+            if answered == number {
+                replies.push(reply);
+                number += 1;
+            } else if answered > number {
+                return Err(invalid());
+            }
+        }
+        Ok(replies)
+    }
+
+    /// Takes what lies in the socket; false when it is closed.
+    async fn look(&mut self) -> bool {
+        std::future::poll_fn(|context| {
+            let mut bytes = [0; 512];
+            let mut buffer = ReadBuf::new(&mut bytes);
+            Poll::Ready(match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+                Poll::Pending => true,
+                Poll::Ready(Ok(())) => {
+                    self.inbox.extend(buffer.filled());
+                    !buffer.filled().is_empty()
+                }
+                Poll::Ready(Err(_)) => false,
+            })
+        })
+        .await
+    }
+}
