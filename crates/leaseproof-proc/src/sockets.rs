@@ -178,7 +178,8 @@ mod tests {
     #[test]
     #[cfg(target_endian = "little")]
     fn a_row_is_read() {
-        let line = "   1: 0100007F:DEB6 0100007F:18EB 01 00000010:00000003 01:0000000A 00000002     0        0 4711 2 0 0";
+        let line =
+            "   1: 0100007F:DEB6 0100007F:18EB 01 00000010:00000003 01:0000000A 00000002     0        0 4711 2 0 0";
         let socket = row(line).expect("it is one");
         assert_eq!(socket.local.to_string(), "127.0.0.1:57014");
         assert_eq!(socket.remote.to_string(), "127.0.0.1:6379");

@@ -21,7 +21,10 @@ pub fn against(path: &str, budget: &Budget, lease: &LeaseView) -> PlanView {
     PlanView {
         path: path.to_owned(),
         margin_ms: ms(budget.margin()),
-        checks: [Some(ttl), in_force, Some(cadence), Some(worst)].into_iter().flatten().collect(),
+        checks: [Some(ttl), in_force, Some(cadence), Some(worst)]
+            .into_iter()
+            .flatten()
+            .collect(),
     }
 }
 
@@ -40,10 +43,7 @@ fn ttl_check(budget: &Budget, lease: &LeaseView) -> Check {
     };
     let says = match (holds, seen) {
         (Truth::Yes, _) => "the TTL in force is the plan's".to_owned(),
-        (Truth::No, Some(seen)) => format!(
-            "the TTL in force is {}, and the plan says {planned_ms:.0} ms",
-            of(seen)
-        ),
+        (Truth::No, Some(seen)) => format!("the TTL in force is {}, and the plan says {planned_ms:.0} ms", of(seen)),
         (_, Some(seen)) => format!(
             "no renewal was seen: the TTL in force is {}, and the plan says {planned_ms:.0} ms",
             of(seen)

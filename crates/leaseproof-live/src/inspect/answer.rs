@@ -45,12 +45,22 @@ pub fn findings(seen: &Evidence<'_>, samples: &[Sample], steps: &Steps) -> Vec<F
             "ttl" => &LP022,
             "budget" => &LP019,
             // The pause is what is left of the gap when the heartbeat is taken off.
-            "worst-gap" if check.seen.is_some_and(|it| it.at_least_ms - ms(budget.heartbeat) > ms(budget.margin())) => {
+            "worst-gap"
+                if check
+                    .seen
+                    .is_some_and(|it| it.at_least_ms - ms(budget.heartbeat) > ms(budget.margin())) =>
+            {
                 &LP007
             }
             _ => continue,
         };
-        tell(rule, Subject::Configuration, Truth::Yes, check.says.clone(), ends.clone());
+        tell(
+            rule,
+            Subject::Configuration,
+            Truth::Yes,
+            check.says.clone(),
+            ends.clone(),
+        );
     }
     found
 }
@@ -64,7 +74,9 @@ fn ends(samples: &[Sample]) -> Vec<EventId> {
 }
 
 fn without_expiry(sample: &Sample) -> bool {
-    sample.held().is_some_and(|held| held.expires.is_none() && held.bound.is_none())
+    sample
+        .held()
+        .is_some_and(|held| held.expires.is_none() && held.bound.is_none())
 }
 
 /// Grants whose token is not greater than the one before.
@@ -118,7 +130,9 @@ pub fn answer(seen: &Evidence<'_>, findings: &[Finding], first: &FirstLook) -> (
 fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
     if let Some(store) = seen.store {
         if let Form::Foreign(what) = &store.key.form {
-            return Some(format!("the key holds {what}: shown, not guessed; a lease here is a string"));
+            return Some(format!(
+                "the key holds {what}: shown, not guessed; a lease here is a string"
+            ));
         }
     }
     let Some(lease) = seen.lease else {
@@ -159,11 +173,18 @@ fn not_held(lease: &LeaseView) -> Option<String> {
     if !last.held {
         return Some(match lease.happened.last() {
             Some(it) => format!("nobody holds it: {}", it.says),
-            None => format!("nobody holds it ({}): whether anybody should is not in the store", last.ttl_words),
+            None => format!(
+                "nobody holds it ({}): whether anybody should is not in the store",
+                last.ttl_words
+            ),
         });
     }
     if last.left.is_none() && lease.granted_ttl.get().is_none() {
-        return Some(format!("{} holds it without a TTL ({})", last.holder.as_deref().unwrap_or("somebody"), last.ttl_words));
+        return Some(format!(
+            "{} holds it without a TTL ({})",
+            last.holder.as_deref().unwrap_or("somebody"),
+            last.ttl_words
+        ));
     }
     None
 }

@@ -1,8 +1,6 @@
 //! The owner's process, on this host: what it does, and what its connection to the store does.
 
-use leaseproof_model::inspect::owner_view::{
-    OwnerState, OwnerView, Pressure, Socket, ThreadView, Throttled,
-};
+use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView, Pressure, Socket, ThreadView, Throttled};
 use leaseproof_model::inspect::{Shown, ms};
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::limits::{self, Freezer, Throttling};
@@ -43,7 +41,11 @@ impl Host {
     /// The near ends of its connections to the store.
     pub(super) fn addresses(&self) -> Vec<String> {
         let found = self.port.and_then(|port| sockets::to_port(self.process.pid, port).ok());
-        found.unwrap_or_default().iter().map(|it| it.local.to_string()).collect()
+        found
+            .unwrap_or_default()
+            .iter()
+            .map(|it| it.local.to_string())
+            .collect()
     }
 
     /// The second look.
@@ -100,7 +102,9 @@ impl Host {
         }
         match sockets::to_port(self.process.pid, port) {
             Ok(found) => Shown::Is(found.iter().map(socket).collect()),
-            Err(error) => Shown::Withheld(format!("its descriptors can't be read ({error}): run as its user, or as root")),
+            Err(error) => Shown::Withheld(format!(
+                "its descriptors can't be read ({error}): run as its user, or as root"
+            )),
         }
     }
 
@@ -147,7 +151,11 @@ fn state(
     }
     let stopped = all.iter().filter(|it| matches!(it.state, 'T' | 't')).count();
     if stopped > 0 && stopped == all.len() {
-        let by = if all.iter().any(|it| it.state == 't') { "a tracer" } else { "a signal" };
+        let by = if all.iter().any(|it| it.state == 't') {
+            "a tracer"
+        } else {
+            "a signal"
+        };
         let says = format!("process {pid} is stopped by {by}: all {stopped} threads");
         return (OwnerState::Stopped, says);
     }
@@ -172,7 +180,10 @@ fn state(
     };
     (
         OwnerState::Running,
-        format!("process {pid} is neither stopped nor frozen nor throttled: {} threads{disk}", all.len()),
+        format!(
+            "process {pid} is neither stopped nor frozen nor throttled: {} threads{disk}",
+            all.len()
+        ),
     )
 }
 

@@ -2,7 +2,7 @@
 //! 0700, its files 0600. No file holds a password or a stored value.
 
 use super::sample::Sample;
-use leaseproof_model::event::{Event, Source, What};
+use leaseproof_model::event::{Event, EventId, Source, What};
 use leaseproof_model::history::{EVENTS_SCHEMA, Header, Line};
 use leaseproof_model::inspect::Inspection;
 use serde::Serialize;
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 pub(super) struct Keep {
     folder: Option<(PathBuf, BufWriter<File>)>,
     failed: Option<String>,
+    ids: u64,
     seq: u64,
 }
 
@@ -24,6 +25,7 @@ impl Keep {
         let mut keep = Self {
             folder: None,
             failed: None,
+            ids: 0,
             seq: 0,
         };
         let Some(folder) = folder else { return Ok(keep) };
@@ -33,7 +35,11 @@ impl Keep {
                 folder.display()
             )
         };
-        DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(folder)
+            .map_err(fail)?;
         if std::fs::read_dir(folder).map_err(fail)?.next().is_some() {
             return Err(format!(
                 "the folder {} is not empty, and evidence is never overwritten\n  name another with --save DIR",
@@ -52,6 +58,12 @@ impl Keep {
             require: Vec::new(),
         }));
         Ok(keep)
+    }
+
+    /// The next reading's number, kept or not.
+    pub(super) fn id(&mut self) -> EventId {
+        self.ids += 1;
+        EventId(self.ids)
     }
 
     /// Keeps a reading at once: what comes next may be a crash.

@@ -186,11 +186,19 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
     });
     let before = before(samples, first, steps, ttl);
     let gaps = gaps(samples, steps, &placed, before);
-    let mut closed: Vec<Range> = gaps.iter().map(|gap| gap.length).filter(|it| it.at_most_ms.is_some()).collect();
+    let mut closed: Vec<Range> = gaps
+        .iter()
+        .map(|gap| gap.length)
+        .filter(|it| it.at_most_ms.is_some())
+        .collect();
     closed.sort_by(|a, b| a.middle_ms().total_cmp(&b.middle_ms()));
-    let worst = gaps
-        .into_iter()
-        .reduce(|worst, gap| if gap.length.at_least_ms > worst.length.at_least_ms { gap } else { worst });
+    let worst = gaps.into_iter().reduce(|worst, gap| {
+        if gap.length.at_least_ms > worst.length.at_least_ms {
+            gap
+        } else {
+            worst
+        }
+    });
     Shown::Is(Renewals {
         seen: seen.collect(),
         before_ms_ago: before.map(|at| range_between(first.at, at)),
@@ -222,13 +230,12 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
     let same = |from: usize, to: usize| !steps.new_grants.iter().any(|at| (from + 1..=to).contains(at));
     let mut last: Option<(usize, Moment)> = before.map(|at| (0, at));
     for (jump, at) in steps.jumps.iter().zip(placed) {
-        if let Some((from, begin)) = last.filter(|(from, _)| same(*from, jump.after)) {
+        if let Some((_, begin)) = last.filter(|(from, _)| same(*from, jump.after)) {
             let mut least = at.earliest.since(begin.latest);
             let reading = &samples[jump.before];
             if samples[jump.after].at.latest.since(reading.at.earliest) > HOLE {
                 least = least.min(reading.at.earliest.since(begin.latest));
             }
-            debug_assert!(from <= jump.after);
             gaps.push(Gap {
                 length: Range::between(least, at.latest.since(begin.earliest)),
                 from_ms: signed_ms(begin.earliest, origin),
@@ -237,24 +244,23 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
         }
         last = Some((jump.after, *at));
     }
-    let end = samples.iter().rposition(|sample| sample.reading().is_some());
-    if let Some(end) = end.filter(|end| samples[*end].held().is_some()) {
-        let sample = &samples[end];
-        let begin = match last {
-            Some((from, begin)) if same(from, end) => Some(begin),
-            _ => steps
-                .new_grants
-                .last()
-                .map(|at| samples[*at].at)
-                .or_else(|| samples.iter().find(|sample| sample.held().is_some()).map(|it| it.at)),
+    // A gap that no renewal ended: it was open when the TTL ran out, or still is at the last reading.
+    let last_reading = samples.iter().rposition(|sample| sample.reading().is_some());
+    let still_held = last_reading.filter(|end| samples[*end].held().is_some());
+    for end in steps.ran_out.iter().copied().chain(still_held) {
+        let begin_of_grant = steps.new_grants.iter().rev().find(|at| **at <= end);
+        let renewed = steps.jumps.iter().zip(placed).rev().find(|(jump, _)| jump.after <= end);
+        let begin = match (begin_of_grant, renewed) {
+            (Some(grant), Some((jump, at))) if jump.after > *grant => *at,
+            (Some(grant), _) => samples[*grant].at,
+            (None, Some((_, at))) => *at,
+            (None, None) => before.unwrap_or(samples[0].at),
         };
-        if let Some(begin) = begin {
-            gaps.push(Gap {
-                length: Range::at_least(sample.at.earliest.since(begin.latest)),
-                from_ms: signed_ms(begin.earliest, origin),
-                left_at_end: left(sample).map(|(least, most)| Range::between(least, most)),
-            });
-        }
+        gaps.push(Gap {
+            length: Range::at_least(samples[end].at.earliest.since(begin.latest)),
+            from_ms: signed_ms(begin.earliest, origin),
+            left_at_end: left(&samples[end]).map(|(least, most)| Range::between(least, most)),
+        });
     }
     gaps
 }

@@ -105,7 +105,9 @@ fn refused(error: &StoreError) -> Option<Refused> {
             "\n  a user that may look: ACL SETUSER NAME on >PASSWORD ~* -@all +@read +@transaction +time +info"
         }
         StoreError::Refused { why, .. }
-            if ["LOADING", "BUSY", "MASTERDOWN"].iter().any(|code| why.starts_with(code)) =>
+            if ["LOADING", "BUSY", "MASTERDOWN"]
+                .iter()
+                .any(|code| why.starts_with(code)) =>
         {
             return None;
         }

@@ -22,7 +22,7 @@ const TELL: Duration = Duration::from_millis(100);
 pub(super) fn first(store: &mut dyn Inspect, settings: &Settings, keep: &mut Keep) -> Result<Sample, StoreError> {
     let (at, reading) = store.read_key(&settings.key)?;
     let sample = Sample {
-        id: EventId(1),
+        id: keep.id(),
         at,
         stamp: stamp_now(),
         seen: Ok(reading),
@@ -45,7 +45,7 @@ pub(super) fn take(
     let mut samples: Vec<Sample> = first.into_iter().collect();
     let (mut renewals, mut told) = (0, began);
     loop {
-        let sample = one(store, settings, samples.len());
+        let sample = one(store, settings, keep.id());
         keep.reading(&sample);
         let last = samples.iter().rfind(|it| it.reading().is_some());
         if let Some(last) = last
@@ -88,14 +88,14 @@ pub(super) fn take(
     }
 }
 
-fn one(store: &mut dyn Inspect, settings: &Settings, before: usize) -> Sample {
+fn one(store: &mut dyn Inspect, settings: &Settings, id: EventId) -> Sample {
     let asked = boot_now();
     let (at, seen) = match store.read_key(&settings.key) {
         Ok((at, reading)) => (at, Ok(reading)),
         Err(error) => (Moment::between(asked, boot_now()), Err(error.to_string())),
     };
     Sample {
-        id: EventId(before as u64 + 1),
+        id,
         at,
         stamp: stamp_now(),
         seen,

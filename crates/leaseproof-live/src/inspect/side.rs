@@ -174,11 +174,15 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
             if open { " by the last reading" } else { "" }
         );
         reasons.push((Side::Owner, says));
-    } else if seen
-        .plan
-        .is_some_and(|plan| plan.checks.iter().any(|it| it.name == "cadence" && it.holds == Truth::No))
-    {
-        reasons.push((Side::Owner, format!("it is renewed more rarely than the plan says, {answered}")));
+    } else if seen.plan.is_some_and(|plan| {
+        plan.checks
+            .iter()
+            .any(|it| it.name == "cadence" && it.holds == Truth::No)
+    }) {
+        reasons.push((
+            Side::Owner,
+            format!("it is renewed more rarely than the plan says, {answered}"),
+        ));
     }
     reasons
 }

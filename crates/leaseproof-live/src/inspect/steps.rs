@@ -28,6 +28,8 @@ pub struct Steps {
     pub happened: Vec<Happened>,
     /// Where another grant than at the reading before was first seen.
     pub new_grants: Vec<usize>,
+    /// The last reading of each grant whose TTL ran out.
+    pub ran_out: Vec<usize>,
 }
 
 /// More than so many are not kept: the store is in trouble by then.
@@ -96,6 +98,9 @@ impl Steps {
             }
             (Some(_), None) => {
                 let (what, says) = end_of(a, b);
+                if what == Change::Expired {
+                    self.ran_out.push(before);
+                }
                 self.tell(between, what, says);
             }
             (Some(old), Some(new)) if old.holder != new.holder || old.token != new.token => {

@@ -63,7 +63,10 @@ fn watched(samples: &[Sample], cut: bool) -> Watched {
         span_ms: ms(end.since(begin)),
         readings: good.len() as u64,
         failed: (samples.len() - good.len()) as u64,
-        failure: samples.iter().rev().find_map(|sample| sample.seen.as_ref().err().cloned()),
+        failure: samples
+            .iter()
+            .rev()
+            .find_map(|sample| sample.seen.as_ref().err().cloned()),
         longest_hole_ms: ms(holes.max().unwrap_or_default()),
         round_trip_ms: ms(trips.get(trips.len() / 2).copied().unwrap_or_default()),
         longest_round_trip_ms: ms(trips.last().copied().unwrap_or_default()),

@@ -100,6 +100,14 @@ impl Paper {
         self.text.push('\n');
     }
 
+    /// One line as it is, however long: to be copied.
+    pub(crate) fn verbatim(&mut self, indent: usize, text: &str) {
+        let mut column = 0;
+        self.pad(indent, &mut column);
+        self.push(text);
+        self.text.push('\n');
+    }
+
     pub(crate) fn finish(self) -> String {
         self.text
     }

@@ -151,13 +151,23 @@ mod tests {
     #[test]
     fn what_endangers_a_lease_is_said() {
         for (info, save, name, part) in [
-            ("role:slave\r\nmaster_host:h\r\n", None, "role", Some("behind the truth")),
+            (
+                "role:slave\r\nmaster_host:h\r\n",
+                None,
+                "role",
+                Some("behind the truth"),
+            ),
             ("role:master\r\nconnected_slaves:2\r\n", None, "role", Some("failover")),
             ("role:master\r\nconnected_slaves:0\r\n", None, "role", None),
             ("aof_enabled:0\r\n", Some(""), "persistence", Some("every lease")),
             ("aof_enabled:0\r\n", Some("60 1"), "persistence", Some("last snapshot")),
             ("aof_enabled:1\r\n", None, "persistence", Some("last writes")),
-            ("maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n", None, "eviction", None),
+            (
+                "maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n",
+                None,
+                "eviction",
+                None,
+            ),
             (
                 "maxmemory:1\r\nmaxmemory_policy:volatile-ttl\r\n",
                 None,
@@ -168,7 +178,10 @@ mod tests {
         ] {
             let said = concern(info, save, name);
             match part {
-                Some(part) => assert!(said.as_deref().is_some_and(|said| said.contains(part)), "{info}: {said:?}"),
+                Some(part) => assert!(
+                    said.as_deref().is_some_and(|said| said.contains(part)),
+                    "{info}: {said:?}"
+                ),
                 None => assert_eq!(said, None, "{info}"),
             }
         }

@@ -1,5 +1,6 @@
 //! What a Redis server shows beside the lease itself.
 
+use crate::Observe;
 use crate::error::StoreError;
 use crate::inspect::{Allowed, Hints, Inspect, ttl_words};
 use crate::patience::Patience;
@@ -11,7 +12,6 @@ use crate::redis::server::{refusal, text};
 use crate::redis::slow_log::{ASKED, slow_log};
 use crate::redis::tools;
 use crate::url::RedisUrl;
-use crate::Observe;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::inspect::Shown;
@@ -48,12 +48,17 @@ impl Inspector {
         }
         let mut patience = Patience::new(self.observer.timeout());
         let client = self.observer.client();
-        client.ask(&pipeline, &mut patience).map_err(|failed| failed.into_error())
+        client
+            .ask(&pipeline, &mut patience)
+            .map_err(|failed| failed.into_error())
     }
 
     /// The text of these sections of INFO, or why there is none.
     fn info(&mut self, sections: &[&str]) -> Result<Shown<Info>, StoreError> {
-        let commands = sections.iter().map(|section| cmd("INFO").arg(section).clone()).collect();
+        let commands = sections
+            .iter()
+            .map(|section| cmd("INFO").arg(section).clone())
+            .collect();
         let mut whole = String::new();
         for answer in self.ask(commands)? {
             match shown(&answer) {
@@ -75,7 +80,10 @@ impl Inspector {
             "stream" => Some(("XLEN", "entries")),
             _ => None,
         };
-        let mut commands = vec![cmd("OBJECT").arg("ENCODING").arg(key).clone(), cmd("PTTL").arg(key).clone()];
+        let mut commands = vec![
+            cmd("OBJECT").arg("ENCODING").arg(key).clone(),
+            cmd("PTTL").arg(key).clone(),
+        ];
         commands.extend(size.map(|(command, _)| cmd(command).arg(key).clone()));
         let answers = self.ask(commands)?;
         let mut words = format!("a {kind}");
@@ -106,7 +114,9 @@ fn shown(answer: &Value) -> Shown<&Value> {
     match answer {
         Value::ServerError(error) => Shown::Withheld(match error.code() {
             "NOPERM" => "this user may not ask".to_owned(),
-            code => format!("{code} {}", error.details().unwrap_or_default()).trim_end().to_owned(),
+            code => format!("{code} {}", error.details().unwrap_or_default())
+                .trim_end()
+                .to_owned(),
         }),
         answer => Shown::Is(answer),
     }
@@ -115,10 +125,10 @@ fn shown(answer: &Value) -> Shown<&Value> {
 /// The value of the one setting in an answer to CONFIG GET.
 fn setting(answer: &Value) -> Shown<String> {
     match shown(answer) {
-        Shown::Is(Value::Array(pair)) => pair
-            .get(1)
-            .and_then(text)
-            .map_or_else(|| Shown::Withheld("the server has no such setting".to_owned()), Shown::Is),
+        Shown::Is(Value::Array(pair)) => pair.get(1).and_then(text).map_or_else(
+            || Shown::Withheld("the server has no such setting".to_owned()),
+            Shown::Is,
+        ),
         Shown::Is(_) | Shown::NotByThisStore => Shown::NotByThisStore,
         Shown::Withheld(why) => Shown::Withheld(why),
     }
@@ -151,9 +161,9 @@ impl Inspect for Inspector {
             answer => match answer.and_then(text).as_deref() {
                 Some("none") => Form::Absent,
                 Some("string") => match self.ask(vec![cmd("STRLEN").arg(key).clone()])?.first() {
-                    Some(Value::Int(length)) if *length > LONGEST => {
-                        Form::Foreign(format!("a string of {length} bytes, too long for a holder's name: not read"))
-                    }
+                    Some(Value::Int(length)) if *length > LONGEST => Form::Foreign(format!(
+                        "a string of {length} bytes, too long for a holder's name: not read"
+                    )),
                     _ => Form::Lease,
                 },
                 Some(kind) => self.foreign(key, kind)?,
@@ -179,10 +189,16 @@ impl Inspect for Inspector {
             cmd("SLOWLOG").arg("GET").arg(ASKED).clone(),
         ])?;
         let [threshold, save, fsync, slow] = &answers[..] else {
-            return Err(StoreError::Unexpected(format!("{} answers for four questions", answers.len())));
+            return Err(StoreError::Unexpected(format!(
+                "{} answers for four questions",
+                answers.len()
+            )));
         };
         let attributes = match &info {
-            Shown::Is(info) => info.attributes(setting(save).get().map(String::as_str), setting(fsync).get().map(String::as_str)),
+            Shown::Is(info) => info.attributes(
+                setting(save).get().map(String::as_str),
+                setting(fsync).get().map(String::as_str),
+            ),
             _ => ["version", "role", "persistence", "eviction"]
                 .into_iter()
                 .map(|name| Attribute::withheld(name, "this user may not run INFO"))

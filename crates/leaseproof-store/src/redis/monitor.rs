@@ -110,9 +110,9 @@ fn arguments(text: &[u8]) -> Vec<Vec<u8>> {
             b'\\' => match bytes.next() {
                 Some(b'x') => {
                     let digits = [bytes.next(), bytes.next()];
-                    let value = digits
-                        .into_iter()
-                        .try_fold(0_u32, |value, digit| Some(value * 16 + char::from(digit?).to_digit(16)?));
+                    let value = digits.into_iter().try_fold(0_u32, |value, digit| {
+                        Some(value * 16 + char::from(digit?).to_digit(16)?)
+                    });
                     inside.extend(value.and_then(|value| u8::try_from(value).ok()));
                 }
                 Some(b'n') => inside.push(b'\n'),

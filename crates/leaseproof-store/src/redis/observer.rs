@@ -5,8 +5,8 @@
 use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
-use crate::patience::Patience;
 use crate::inspect::shown_key;
+use crate::patience::Patience;
 use crate::redis::allow::ALLOWED;
 use crate::redis::answer::{Answer, Expiry, Strange};
 use crate::redis::client::Client;
@@ -139,7 +139,10 @@ impl Observer {
             }
             Err(Strange::Error(error)) => return Err(refusal(self.client.url(), error)),
             Err(Strange::Shape) => {
-                return Err(StoreError::Unexpected(format!("{answers:?} for a reading of {}", shown_key(key))));
+                return Err(StoreError::Unexpected(format!(
+                    "{answers:?} for a reading of {}",
+                    shown_key(key)
+                )));
             }
         };
         let name = shown_key(key);

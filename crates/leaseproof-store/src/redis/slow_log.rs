@@ -35,7 +35,14 @@ pub(crate) fn slow_log(answer: &Value, threshold: Shown<i64>, key: &[u8]) -> Opt
 
 fn read(entry: &Value, key: &[u8]) -> Option<SlowEntry> {
     let Value::Array(fields) = entry else { return None };
-    let [_id, Value::Int(unix_s), Value::Int(took_us), Value::Array(words), rest @ ..] = &fields[..] else {
+    let [
+        _id,
+        Value::Int(unix_s),
+        Value::Int(took_us),
+        Value::Array(words),
+        rest @ ..,
+    ] = &fields[..]
+    else {
         return None;
     };
     let arguments: Vec<Vec<u8>> = words
@@ -58,7 +65,12 @@ mod tests {
     use super::*;
 
     fn words(words: &[&str]) -> Value {
-        Value::Array(words.iter().map(|it| Value::BulkString(it.as_bytes().to_vec())).collect())
+        Value::Array(
+            words
+                .iter()
+                .map(|it| Value::BulkString(it.as_bytes().to_vec()))
+                .collect(),
+        )
     }
 
     #[test]
@@ -71,7 +83,12 @@ mod tests {
                 words(&["PEXPIRE", "k", "3000"]),
                 Value::BulkString(b"127.0.0.1:9".to_vec()),
             ]),
-            Value::Array(vec![Value::Int(2), Value::Int(1), Value::Int(1), words(&["GET", "other"])]),
+            Value::Array(vec![
+                Value::Int(2),
+                Value::Int(1),
+                Value::Int(1),
+                words(&["GET", "other"]),
+            ]),
         ]);
         for (threshold, part) in [
             (Shown::Is(10_000), "proves nothing"),

@@ -1,12 +1,12 @@
 //! What the embedded store shows beside the lease itself.
 
+use crate::Observe;
 use crate::error::StoreError;
 use crate::inspect::{Allowed, Hints, Inspect, shell_word, text_key};
 use crate::patience::Patience;
 use crate::sqlite::file::{named, until_free};
 use crate::sqlite::observer::Observer;
 use crate::sqlite::row::SELECT;
-use crate::Observe;
 use leaseproof_model::event::Reading;
 use leaseproof_model::inspect::Shown;
 use leaseproof_model::inspect::store_view::{Attribute, Form, KeyForm, StoreView};
