@@ -193,21 +193,13 @@ impl Inspect for ObserveOnly {
 
     fn look(&mut self, _key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
         let facts = self.0.facts();
-        Ok(StoreView {
-            kind: facts.kind.clone(),
-            attributes: vec![
-                Attribute::plain("version", facts.version.clone()),
-                Attribute::not_shown("role"),
-                Attribute::not_shown("persistence"),
-                Attribute::not_shown("eviction"),
-            ],
-            key: form.clone(),
-            connections: Shown::NotByThisStore,
-            slow_log: Shown::NotByThisStore,
-            monitored: None,
-            may_be_behind: false,
-            refused: Vec::new(),
-        })
+        let attributes = vec![
+            Attribute::plain("version", facts.version.clone()),
+            Attribute::not_shown("role"),
+            Attribute::not_shown("persistence"),
+            Attribute::not_shown("eviction"),
+        ];
+        Ok(StoreView::plain(&facts.kind, attributes, form))
     }
 
     fn by_hand(&self, _key: &[u8]) -> Vec<String> {

@@ -156,7 +156,7 @@ fn state(
         } else {
             "a signal"
         };
-        let says = format!("process {pid} is stopped by {by}: all {stopped} threads");
+        let says = format!("process {pid} is stopped by {by}, every one of its threads ({stopped})");
         return (OwnerState::Stopped, says);
     }
     if stopped > 0 {
@@ -176,14 +176,11 @@ fn state(
     let waiting = all.iter().filter(|it| it.state == 'D').count();
     let disk = match waiting {
         0 => String::new(),
-        waiting => format!("; {waiting} of them wait for a disk or the kernel (D)"),
+        waiting => format!("; threads that wait for a disk or the kernel (D): {waiting}"),
     };
     (
         OwnerState::Running,
-        format!(
-            "process {pid} is neither stopped nor frozen nor throttled: {} threads{disk}",
-            all.len()
-        ),
+        format!("process {pid} is neither stopped nor frozen nor throttled{disk}"),
     )
 }
 

@@ -26,6 +26,23 @@ pub struct StoreView {
     pub refused: Vec<String>,
 }
 
+impl StoreView {
+    /// What a store shows that has neither connections to list nor a log.
+    #[must_use]
+    pub fn plain(kind: &str, attributes: Vec<Attribute>, key: &KeyForm) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            attributes,
+            key: key.clone(),
+            connections: Shown::NotByThisStore,
+            slow_log: Shown::NotByThisStore,
+            monitored: None,
+            may_be_behind: false,
+            refused: Vec::new(),
+        }
+    }
+}
+
 /// One thing that a store says about itself.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Attribute {

@@ -127,7 +127,7 @@ const LABEL: usize = 13;
 /// A row: what, and what was seen.
 fn row(paper: &mut Paper, label: &str, text: &str) {
     let label = format!("{label:<LABEL$}");
-    paper.line(2, &[(Paint::Dim, &label), (Paint::Plain, &visible(text))]);
+    paper.hanging(2, 2 + LABEL, &[(Paint::Dim, &label), (Paint::Plain, &visible(text))]);
 }
 
 /// What is shown, or why it isn't.

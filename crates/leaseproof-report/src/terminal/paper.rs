@@ -68,6 +68,11 @@ impl Paper {
 
     /// One line; what does not fit goes on at the same indent, two further in.
     pub(crate) fn line(&mut self, indent: usize, parts: &[(Paint, &str)]) {
+        self.hanging(indent, indent + 2, parts);
+    }
+
+    /// One line; what does not fit goes on at the column `hang`.
+    pub(crate) fn hanging(&mut self, indent: usize, hang: usize, parts: &[(Paint, &str)]) {
         let mut column = 0;
         let mut fresh = true;
         self.pad(indent, &mut column);
@@ -82,7 +87,7 @@ impl Paper {
                     }
                     self.text.push('\n');
                     column = 0;
-                    self.pad(indent + 2, &mut column);
+                    self.pad(hang, &mut column);
                 }
                 if self.colour && !open && *paint != Paint::Plain {
                     self.text.push_str(&paint.style().render().to_string());

@@ -295,7 +295,11 @@ impl Client {
                 url: self.url.to_string(),
                 why: error.to_string(),
             },
-            _ => StoreError::Unexpected(format!("{}: {error}: is it a Redis server?", self.url)),
+            // The parser's words have lines of their own.
+            _ => match error.to_string().split_whitespace().collect::<Vec<_>>().join(" ") {
+                why if why.contains("end of input") => self.unreachable(&"its answer broke off in the middle"),
+                why => StoreError::Unexpected(format!("{}: {why}: is it a Redis server?", self.url)),
+            },
         }
     }
 }

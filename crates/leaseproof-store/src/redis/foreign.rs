@@ -39,9 +39,7 @@ pub(crate) fn redacted(arguments: &[Vec<u8>], key: &[u8]) -> String {
                     ));
         let text = if is_key(argument, key) {
             shown_key(key)
-        } else if is_ttl {
-            word.clone()
-        } else if at > 1 && OPTIONS.contains(&word.as_str()) {
+        } else if is_ttl || at > 1 && OPTIONS.contains(&word.as_str()) {
             word.clone()
         } else {
             String::new()

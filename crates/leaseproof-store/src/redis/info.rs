@@ -39,7 +39,7 @@ impl Info {
                     .unwrap_or("?")
             };
             if number == db {
-                own = format!("{} keys, {} of them with an expiry", field("keys"), field("expires"));
+                own = format!("keys {}, with an expiry {}", field("keys"), field("expires"));
             } else {
                 others.push(format!("database {number} has {}", field("keys")));
             }
@@ -191,6 +191,6 @@ mod tests {
     fn another_database_is_named_where_this_one_is_empty() {
         let info = Info::parse("db3:keys=7,expires=1,avg_ttl=0\r\n");
         assert_eq!(info.namespace(0), "database 0: no keys (database 3 has 7)");
-        assert_eq!(info.namespace(3), "database 3: 7 keys, 1 of them with an expiry");
+        assert_eq!(info.namespace(3), "database 3: keys 7, with an expiry 1");
     }
 }

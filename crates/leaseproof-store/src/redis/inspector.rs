@@ -73,11 +73,11 @@ impl Inspector {
     /// A key that is no string, in words: its type, its size, its encoding, its TTL, not its content.
     fn foreign(&mut self, key: &[u8], kind: &str) -> Result<Form, StoreError> {
         let size = match kind {
-            "hash" => Some(("HLEN", "fields")),
-            "list" => Some(("LLEN", "elements")),
-            "set" => Some(("SCARD", "members")),
-            "zset" => Some(("ZCARD", "members")),
-            "stream" => Some(("XLEN", "entries")),
+            "hash" => Some(("HLEN", "field")),
+            "list" => Some(("LLEN", "element")),
+            "set" => Some(("SCARD", "member")),
+            "zset" => Some(("ZCARD", "member")),
+            "stream" => Some(("XLEN", "entry")),
             _ => None,
         };
         let mut commands = vec![
@@ -88,7 +88,7 @@ impl Inspector {
         let answers = self.ask(commands)?;
         let mut words = format!("a {kind}");
         if let (Some((_, unit)), Some(Value::Int(count))) = (size, answers.get(2)) {
-            words.push_str(&format!(" of {count} {unit}"));
+            words.push_str(&format!(" ({unit} count {count})"));
         }
         if let Some(encoding) = answers.first().and_then(text) {
             words.push_str(&format!(", stored as {encoding}"));
@@ -220,10 +220,10 @@ impl Inspect for Inspector {
             Shown::NotByThisStore => Shown::NotByThisStore,
         };
         for (name, is_refused) in [
-            ("INFO", matches!(info, Shown::Withheld(_))),
-            ("CONFIG GET", matches!(setting(save), Shown::Withheld(_))),
-            ("CLIENT LIST", matches!(shown_state(&connections), Some(_))),
-            ("SLOWLOG GET", matches!(shown_state(&slow_log), Some(_))),
+            ("INFO", is_withheld(&info)),
+            ("CONFIG GET", is_withheld(&setting(save))),
+            ("CLIENT LIST", is_withheld(&connections)),
+            ("SLOWLOG GET", is_withheld(&slow_log)),
         ] {
             if is_refused {
                 refused.push(name.to_owned());
@@ -258,10 +258,6 @@ impl Inspect for Inspector {
     }
 }
 
-/// Why something is withheld, if it is.
-fn shown_state<T>(shown: &Shown<T>) -> Option<&str> {
-    match shown {
-        Shown::Withheld(why) => Some(why),
-        _ => None,
-    }
+fn is_withheld<T>(shown: &Shown<T>) -> bool {
+    matches!(shown, Shown::Withheld(_))
 }

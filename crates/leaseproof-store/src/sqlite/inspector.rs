@@ -90,7 +90,7 @@ impl Inspect for Inspector {
         let (keys, held) = counts.unwrap_or_default();
         let row = self.ask(IS_THERE, [key], |row| row.get::<_, bool>(0))?;
         Ok(KeyForm {
-            namespace: format!("table lease: {keys} keys, {held} of them held or not yet granted anew"),
+            namespace: format!("table lease: {keys} keys, {held} of them held, or over and not yet granted anew"),
             form: match row {
                 Some(_) => Form::Lease,
                 None => Form::Absent,
@@ -107,26 +107,17 @@ impl Inspect for Inspector {
         let journal = journal.unwrap_or_else(|| "unknown".to_owned());
         let persistence = Attribute::plain("persistence", format!("a file, journal mode {journal}"));
         let facts = self.facts();
-        Ok(StoreView {
-            kind: facts.kind.clone(),
-            attributes: vec![
-                Attribute::plain("version", format!("{} (this program's)", facts.version)),
-                Attribute::plain("role", "the only one: a file of this host"),
-                match journal.as_str() {
-                    "wal" => persistence,
-                    _ => persistence.worrying(
-                        "without WAL a writer frozen in its commit shuts readers out: what is read may be old",
-                    ),
-                },
-                Attribute::plain("eviction", "none"),
-            ],
-            key: form.clone(),
-            connections: Shown::NotByThisStore,
-            slow_log: Shown::NotByThisStore,
-            monitored: None,
-            may_be_behind: false,
-            refused: Vec::new(),
-        })
+        let attributes = vec![
+            Attribute::plain("version", format!("{} (this program's)", facts.version)),
+            Attribute::plain("role", "the only one: a file of this host"),
+            match journal.as_str() {
+                "wal" => persistence,
+                _ => persistence
+                    .worrying("without WAL a writer frozen in its commit shuts readers out: what is read may be old"),
+            },
+            Attribute::plain("eviction", "none"),
+        ];
+        Ok(StoreView::plain(&facts.kind, attributes, form))
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {

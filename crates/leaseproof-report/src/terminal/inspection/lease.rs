@@ -1,6 +1,6 @@
 //! What the readings show, and the same beside a plan.
 
-use super::{head, range, row, shown};
+use super::{LABEL, head, range, row, shown};
 use crate::terminal::paper::{Paint, Paper};
 use crate::visible::visible;
 use leaseproof_model::inspect::lease_view::{LeaseView, Renewals};
@@ -140,9 +140,10 @@ pub(super) fn plan(paper: &mut Paper, plan: &PlanView) {
             (Truth::No, false) => (Paint::Warn, "differs"),
             (Truth::CannotTell, _) => (Paint::Warn, "cannot tell"),
         };
-        let name = format!("{:<13}", check.name);
-        paper.line(
+        let name = format!("{:<LABEL$}", check.name);
+        paper.hanging(
             2,
+            2 + LABEL,
             &[
                 (Paint::Dim, &name),
                 (paint, word),

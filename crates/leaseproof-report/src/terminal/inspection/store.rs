@@ -1,6 +1,6 @@
 //! What the store shows of itself.
 
-use super::{head, row, shown};
+use super::{LABEL, head, row, shown};
 use crate::terminal::paper::{Paint, Paper};
 use crate::visible::visible;
 use leaseproof_model::inspect::Shown;
@@ -17,7 +17,7 @@ pub(super) fn lines(paper: &mut Paper, store: &StoreView) {
     for it in &store.attributes {
         row(paper, &it.name, &shown(&it.value, String::clone));
         if let Some(concern) = &it.concern {
-            paper.line(17, &[(Paint::Warn, &visible(concern))]);
+            paper.hanging(2 + LABEL, 2 + LABEL, &[(Paint::Warn, &visible(concern))]);
         }
     }
     row(paper, "key in", &store.key.namespace);
