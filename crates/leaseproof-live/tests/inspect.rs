@@ -6,7 +6,7 @@ mod sim;
 use leaseproof_live::inspect::against::against;
 use leaseproof_live::inspect::answer::{answer, findings};
 use leaseproof_live::inspect::side::{Evidence, first_look};
-use leaseproof_live::inspect::view::view;
+use leaseproof_live::inspect::view::{Span, view};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::plan_view::PlanView;
@@ -29,7 +29,7 @@ fn renewals(every: f64, jitter: u64, until: f64) -> Vec<(f64, Deed)> {
 
 fn lease(deeds: &[(f64, Deed)], span_ms: u64, ttl: u64, heartbeat: Option<u64>) -> LeaseView {
     let samples = span(deeds, span_ms, 200, ttl, heartbeat);
-    view(&samples, &redis(), false, &|_, _| String::new())
+    view(&samples, &redis(), Span::default(), &|_, _| String::new())
         .expect("a reading")
         .0
 }
@@ -148,7 +148,7 @@ struct Asked {
 fn judged(asked: &Asked) -> (Verdict, Side, Vec<String>) {
     let budget = Budget::standard();
     let samples = span(&asked.deeds, 6000, 200, 3000, asked.plan.then_some(1000));
-    let (lease, steps) = view(&samples, &redis(), false, &|_, _| String::new()).expect("a reading");
+    let (lease, steps) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
     let plan: Option<PlanView> = asked.plan.then(|| against("leaseproof.toml", &budget, &lease));
     let seen = Evidence {
         lease: Some(&lease),

@@ -4,7 +4,9 @@ use crate::owner::Owner;
 use crate::redis_server::{RedisServer, skip};
 use crate::rig::{Ran, Room};
 use crate::tap::ask;
+use leaseproof_proc::cgroup::{self, Cgroup};
 use serde_json::Value;
+use std::time::Duration;
 
 const KEY: &str = "canary/demo";
 
@@ -101,7 +103,7 @@ fn a_sound_owner_ok() {
         sockets.iter().any(|it| it["local"] == candidate["address"]),
         "{owner:#}"
     );
-    assert_eq!(owner["threads"].as_array().map(Vec::len).unwrap_or(0) > 0, true);
+    assert!(owner["threads"].as_array().is_some_and(|threads| !threads.is_empty()));
     // For people it says the same.
     let text = room.run(&["inspect", &url, KEY, "--owner-pid", &pid, "--for", "500ms"]);
     for part in ["holder       a1#", "redis-cli -h 127.0.0.1", "established", "watched"] {
@@ -159,6 +161,53 @@ fn a_stopped_owner_is_looked_at_first() {
 }
 
 #[test]
+fn a_frozen_owner_is_looked_at_first() {
+    let server = server!("a_frozen_owner_is_looked_at_first");
+    let room = Room::new();
+    let owner = Owner::start(&room, &server.url(), KEY, 60_000, 500);
+    let frozen = match Frozen::new(owner.pid()) {
+        Ok(frozen) => frozen,
+        Err(why) => return skip("a_frozen_owner_is_looked_at_first", &why),
+    };
+    let pid = owner.pid().to_string();
+    let json = look(&room, &[&server.url(), KEY, "--owner-pid", &pid, "--for", "500ms"]).1;
+    drop(frozen);
+    assert_eq!(json["owner"]["state"], "frozen", "{:#}", json["owner"]);
+    assert_eq!(json["first"]["side"], "owner");
+}
+
+/// A control group of the test's own with a frozen process in it; thawed and removed with it.
+struct Frozen(Cgroup);
+
+impl Frozen {
+    fn new(pid: u32) -> Result<Self, String> {
+        let group = Cgroup::at(cgroup::home()?.join(format!("leaseproof-inspect-{pid}")));
+        group.create().map_err(|error| error.to_string())?;
+        let frozen = Self(group);
+        frozen
+            .0
+            .add(pid)
+            .and_then(|()| frozen.0.freeze())
+            .map_err(|error| error.to_string())?;
+        for _ in 0..1000 {
+            if frozen.0.is_frozen().unwrap_or(false) {
+                return Ok(frozen);
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        Err("it does not freeze".to_owned())
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        let _ = self.0.thaw();
+        let _ = self.0.kill();
+        let _ = self.0.remove(Duration::from_secs(5));
+    }
+}
+
+#[test]
 fn a_store_that_stops_answering_is_looked_at_first() {
     let server = server!("a_store_that_stops_answering_is_looked_at_first");
     let room = Room::new();
@@ -182,7 +231,7 @@ fn a_store_that_stops_answering_is_looked_at_first() {
     while std::fs::metadata(&kept).map_or(0, |file| file.len()) < 5000 {
         waited += 1;
         assert!(waited < 3000, "no reading was kept");
-        std::thread::sleep(std::time::Duration::from_millis(10));
+        std::thread::sleep(Duration::from_millis(10));
     }
     server.freeze();
     let ran = Ran::from(child.wait_with_output().expect("it ends"));

@@ -89,6 +89,7 @@ fn cadence_check(budget: &Budget, cadence: Option<Range>) -> Check {
     let holds = match cadence {
         None => Truth::CannotTell,
         Some(seen) if seen.at_least_ms > bound => Truth::No,
+        Some(seen) if seen.at_most_ms.is_some_and(|most| most > bound) => Truth::CannotTell,
         Some(_) => Truth::Yes,
     };
     let says = match (holds, cadence) {
@@ -97,7 +98,11 @@ fn cadence_check(budget: &Budget, cadence: Option<Range>) -> Check {
             "it is renewed every {}, and the plan says every {planned_ms:.0} ms",
             of(seen)
         ),
-        (_, Some(seen)) => format!("it is renewed every {}: the plan's heartbeat is kept", of(seen)),
+        (Truth::Yes, Some(seen)) => format!("it is renewed every {}: the plan's heartbeat is kept", of(seen)),
+        (_, Some(seen)) => format!(
+            "it is renewed every {}: readings were too far apart to say whether that is the plan's {planned_ms:.0} ms",
+            of(seen)
+        ),
     };
     Check {
         name: "cadence".to_owned(),
@@ -123,6 +128,7 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
     let any = renewals.is_some_and(|it| !it.seen.is_empty());
     let holds = match seen {
         Some(seen) if seen.at_least_ms > planned_ms => Truth::No,
+        Some(seen) if seen.at_most_ms.is_some_and(|most| most > planned_ms) => Truth::CannotTell,
         Some(_) if any => Truth::Yes,
         _ => Truth::CannotTell,
     };
@@ -132,6 +138,10 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
             of(seen)
         ),
         (Truth::Yes, Some(seen)) => format!("the worst gap is {}: the budget allows {planned_ms:.0} ms", of(seen)),
+        (_, Some(seen)) if any => format!(
+            "the worst gap is {}, and the budget allows {planned_ms:.0} ms: readings were too far apart to say",
+            of(seen)
+        ),
         _ => "no renewal was seen: the worst gap is not known".to_owned(),
     };
     Check {

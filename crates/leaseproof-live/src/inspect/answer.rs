@@ -128,12 +128,10 @@ pub fn answer(seen: &Evidence<'_>, findings: &[Finding], first: &FirstLook) -> (
 
 /// What keeps "nothing wrong" from being said.
 fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
-    if let Some(store) = seen.store {
-        if let Form::Foreign(what) = &store.key.form {
-            return Some(format!(
-                "the key holds {what}: shown, not guessed; a lease here is a string"
-            ));
-        }
+    if let Some(Form::Foreign(what)) = seen.store.map(|store| &store.key.form) {
+        return Some(format!(
+            "the key holds {what}: shown, not guessed; a lease here is a string"
+        ));
     }
     let Some(lease) = seen.lease else {
         return Some("there was no reading".to_owned());

@@ -61,7 +61,7 @@ pub fn ttl(samples: &[Sample], steps: &Steps, facts: &StoreFacts) -> Ttl {
     let most = each.iter().map(|it| it.1).min();
     let (Some(least), Some(most)) = (least, most) else {
         // Without a renewal: no less than what was seen to be left.
-        let left = samples.iter().filter_map(|sample| left(sample)).map(|it| it.0).max();
+        let left = samples.iter().filter_map(left).map(|it| it.0).max();
         return match left {
             Some(left) => unknown(Shown::Is(Range::at_least(left))),
             None => unknown(Shown::Withheld("the key has no expiry, or nobody holds it".to_owned())),

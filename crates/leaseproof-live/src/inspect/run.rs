@@ -9,7 +9,7 @@ use super::sampling;
 use super::settings::{MONITOR_LINES, Progress, Settings};
 use super::side::{Evidence, first_look};
 use super::steps::Steps;
-use super::view::view;
+use super::view::{Span, view};
 use leaseproof_model::inspect::owner_view::OwnerView;
 use leaseproof_model::inspect::store_view::{Form, KeyForm, StoreView};
 use leaseproof_model::inspect::{FirstLook, INSPECT_SCHEMA, Inspection, Side};
@@ -28,7 +28,7 @@ struct Seen {
     unreachable: Option<String>,
     store: Option<StoreView>,
     samples: Vec<Sample>,
-    cut: bool,
+    span: Span,
     owner: Option<OwnerView>,
     by_hand: Vec<String>,
 }
@@ -154,7 +154,7 @@ fn look(
     }
     seen.store = Some(view);
     if readable {
-        (seen.samples, seen.cut) = sampling::take(store, settings, keep, first);
+        (seen.samples, seen.span) = sampling::take(store, settings, keep, first);
         later_form(store, settings, &form, seen);
     }
     seen.owner = host.map(Host::view);
@@ -177,7 +177,7 @@ fn judge(settings: &Settings, store: Option<&dyn Inspect>, seen: Seen) -> Inspec
     let empty = || (None, Steps::default());
     let (lease, steps) = store.map_or_else(empty, |store| {
         let words = |held: Option<&_>, now| store.ttl_words(held, now);
-        match view(&seen.samples, store.facts(), seen.cut, &words) {
+        match view(&seen.samples, store.facts(), seen.span, &words) {
             Some((lease, steps)) => (Some(lease), steps),
             None => empty(),
         }

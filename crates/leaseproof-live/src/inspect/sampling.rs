@@ -4,6 +4,7 @@ use super::keep::Keep;
 use super::pace::Pace;
 use super::sample::{Moved, Sample, moved, same_grant};
 use super::settings::{Progress, Settings};
+use super::view::Span;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::EventId;
 use leaseproof_model::moment::Moment;
@@ -31,19 +32,20 @@ pub(super) fn first(store: &mut dyn Inspect, settings: &Settings, keep: &mut Kee
     Ok(sample)
 }
 
-/// Takes readings until the span is over; whether it was cut short.
+/// Takes readings until the span is over.
 pub(super) fn take(
     store: &mut dyn Inspect,
     settings: &Settings,
     keep: &mut Keep,
     first: Option<Sample>,
-) -> (Vec<Sample>, bool) {
+) -> (Vec<Sample>, Span) {
     let began = first.as_ref().map_or_else(boot_now, |first| first.at.earliest);
     let end = began.plus(settings.span);
     let mut pace = Pace::new(settings.plan.as_ref().map(|plan| plan.budget.heartbeat));
     let facts = store.facts().clone();
     let mut samples: Vec<Sample> = first.into_iter().collect();
     let (mut renewals, mut told) = (0, began);
+    let mut watched = Span::default();
     loop {
         let sample = one(store, settings, keep.id());
         keep.reading(&sample);
@@ -73,18 +75,17 @@ pub(super) fn take(
             next = next.max(now.plus(AFTER_FAILURE));
         }
         if next > end {
-            return (samples, false);
+            return (samples, watched);
         }
         while next > boot_now() {
             if settings.stop.load(Ordering::Relaxed) {
-                return (samples, true);
+                watched.cut = true;
+                return (samples, watched);
             }
             // A reading is due within 30 ms, but for one that failed.
             std::thread::sleep(next.since(boot_now()).min(Duration::from_millis(50)));
         }
-        if settings.stop.load(Ordering::Relaxed) {
-            return (samples, true);
-        }
+        watched.own_lag = watched.own_lag.max(boot_now().since(next.max(now)));
     }
 }
 

@@ -116,7 +116,9 @@ fn by_store(seen: &Evidence<'_>) -> Vec<(Side, String)> {
             }
         }
         let watched = &lease.watched;
-        if watched.longest_round_trip_ms > SLOW_MS.max(10.0 * watched.round_trip_ms) {
+        // A machine that wakes us late also reads an answer late.
+        let slow = SLOW_MS.max(10.0 * watched.round_trip_ms).max(3.0 * watched.own_lag_ms);
+        if watched.longest_round_trip_ms > slow {
             reasons.push((
                 Side::Store,
                 format!(
@@ -154,6 +156,16 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
             reasons.push((Side::Store, says));
         }
     }
+    let differs = |name: &str| {
+        let checks = seen.plan.map(|plan| &plan.checks[..]).unwrap_or_default();
+        checks.iter().find(|it| it.name == name && it.holds == Truth::No)
+    };
+    if let Some(check) = differs("budget") {
+        reasons.push((
+            Side::Owner,
+            format!("it sets another TTL than the plan's: {}", check.says),
+        ));
+    }
     let Some(renewals) = lease.renewals.get() else {
         return reasons;
     };
@@ -174,11 +186,7 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
             if open { " by the last reading" } else { "" }
         );
         reasons.push((Side::Owner, says));
-    } else if seen.plan.is_some_and(|plan| {
-        plan.checks
-            .iter()
-            .any(|it| it.name == "cadence" && it.holds == Truth::No)
-    }) {
+    } else if differs("cadence").is_some() {
         reasons.push((
             Side::Owner,
             format!("it is renewed more rarely than the plan says, {answered}"),

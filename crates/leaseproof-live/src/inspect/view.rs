@@ -11,13 +11,22 @@ use leaseproof_model::inspect::{Range, ms};
 use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
+/// How a span was watched.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Span {
+    /// Whether it ended before its time.
+    pub cut: bool,
+    /// How late this process woke for a reading, at worst.
+    pub own_lag: Duration,
+}
+
 /// The view, and the steps that it was made from; none without a reading. `words` says what the store
 /// shows as the TTL.
 #[must_use]
 pub fn view(
     samples: &[Sample],
     facts: &StoreFacts,
-    cut: bool,
+    span: Span,
     words: &dyn Fn(Option<&Held>, BootNanos) -> String,
 ) -> Option<(LeaseView, Steps)> {
     let first = samples.iter().find(|sample| sample.reading().is_some())?;
@@ -25,7 +34,7 @@ pub fn view(
     let steps = steps(samples, facts);
     let ttl = ttl(samples, &steps, facts);
     let view = LeaseView {
-        watched: watched(samples, cut),
+        watched: watched(samples, span),
         at_first: now(first, words),
         at_last: now(last, words),
         granted_ttl: ttl.range.clone(),
@@ -52,7 +61,7 @@ fn now(sample: &Sample, words: &dyn Fn(Option<&Held>, BootNanos) -> String) -> L
     }
 }
 
-fn watched(samples: &[Sample], cut: bool) -> Watched {
+fn watched(samples: &[Sample], span: Span) -> Watched {
     let good: Vec<&Sample> = samples.iter().filter(|sample| sample.reading().is_some()).collect();
     let mut trips: Vec<Duration> = good.iter().map(|sample| sample.at.uncertainty()).collect();
     trips.sort_unstable();
@@ -70,6 +79,7 @@ fn watched(samples: &[Sample], cut: bool) -> Watched {
         longest_hole_ms: ms(holes.max().unwrap_or_default()),
         round_trip_ms: ms(trips.get(trips.len() / 2).copied().unwrap_or_default()),
         longest_round_trip_ms: ms(trips.last().copied().unwrap_or_default()),
-        cut,
+        own_lag_ms: ms(span.own_lag),
+        cut: span.cut,
     }
 }

@@ -42,6 +42,9 @@ pub struct Watched {
     pub round_trip_ms: f64,
     /// The longest round trip, in ms.
     pub longest_round_trip_ms: f64,
+    /// How late this process itself woke for a reading, at worst, in ms: what it can't see is then its
+    /// own fault.
+    pub own_lag_ms: f64,
     /// Whether it ended before its time.
     pub cut: bool,
 }

@@ -8,7 +8,6 @@ use crate::sqlite::file::{named, until_free};
 use crate::sqlite::observer::Observer;
 use crate::sqlite::row::SELECT;
 use leaseproof_model::event::Reading;
-use leaseproof_model::inspect::Shown;
 use leaseproof_model::inspect::store_view::{Attribute, Form, KeyForm, StoreView};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;

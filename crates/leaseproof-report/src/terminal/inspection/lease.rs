@@ -74,12 +74,14 @@ pub(super) fn lines(paper: &mut Paper, lease: &LeaseView) {
         paper,
         "watched",
         &format!(
-            "{:.1} s, {} readings (round trip {:.1} ms, the longest {:.1} ms), at most {:.0} ms apart{cut}{failed}",
+            "{:.1} s, {} readings (round trip {:.1} ms, the longest {:.1} ms), at most {:.0} ms apart, woken up to {:.0} \
+             ms late{cut}{failed}",
             watched.span_ms / 1000.0,
             watched.readings,
             watched.round_trip_ms,
             watched.longest_round_trip_ms,
             watched.longest_hole_ms,
+            watched.own_lag_ms,
         ),
     );
 }
