@@ -46,11 +46,10 @@ impl Pace {
         }
     }
 
-    /// Notes a renewal that was seen.
-    pub fn renewal(&mut self, at: BootNanos) {
-        if let Some(last) = self.last_renewal {
-            self.heartbeat = Some(at.since(last));
-        }
+    /// Notes a renewal that was seen, by which the expiry moved this far: with one TTL that is the time
+    /// since the renewal before, and known much better than either moment.
+    pub fn renewal(&mut self, at: BootNanos, moved: Option<Duration>) {
+        self.heartbeat = moved.or(self.heartbeat);
         self.last_renewal = Some(at);
     }
 
@@ -101,7 +100,7 @@ mod tests {
             let mut beat = now;
             while now < BootNanos(15_000 * MS) {
                 if now >= beat {
-                    pace.renewal(beat);
+                    pace.renewal(beat, Some(Duration::from_millis(heartbeat)));
                     beat = beat.plus(Duration::from_millis(heartbeat));
                 }
                 asked.push(now);
@@ -120,7 +119,7 @@ mod tests {
     #[test]
     fn close_where_a_renewal_is_expected() {
         let mut pace = Pace::new(Some(Duration::from_secs(1)));
-        pace.renewal(BootNanos(0));
+        pace.renewal(BootNanos(0), None);
         let mut now = BootNanos(500 * MS);
         let mut near = 0;
         while now < BootNanos(1100 * MS) {

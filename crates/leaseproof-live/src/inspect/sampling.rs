@@ -55,7 +55,8 @@ pub(super) fn take(
             && moved(last, &sample, &facts) == Moved::Forward
         {
             renewals += 1;
-            pace.renewal(middle(last.at.earliest, sample.at.latest));
+            let expiries = last.expires().zip(sample.expires());
+            pace.renewal(middle(last.at.earliest, sample.at.latest), expires_moved(expiries));
         }
         let asked = sample.at.earliest;
         let failed = sample.seen.is_err();
@@ -101,6 +102,11 @@ fn one(store: &mut dyn Inspect, settings: &Settings, id: EventId) -> Sample {
         stamp: stamp_now(),
         seen,
     }
+}
+
+fn expires_moved(expiries: Option<(Moment, Moment)>) -> Option<Duration> {
+    let (before, after) = expiries?;
+    Some(middle(after.earliest, after.latest).since(middle(before.earliest, before.latest)))
 }
 
 fn middle(a: BootNanos, b: BootNanos) -> BootNanos {

@@ -120,7 +120,11 @@ pub fn span(deeds: &[(f64, Deed)], span_ms: u64, trip_us: u64, ttl: u64, heartbe
             && same_grant(last, &sample)
             && moved(last, &sample, &facts) == Moved::Forward
         {
-            pace.renewal(BootNanos((last.at.earliest.0 + sample.at.latest.0) / 2));
+            let moved = last.expires().zip(sample.expires());
+            pace.renewal(
+                BootNanos((last.at.earliest.0 + sample.at.latest.0) / 2),
+                moved.map(|(before, after)| after.earliest.since(before.earliest)),
+            );
         }
         samples.push(sample);
         now = pace.next(BootNanos(now)).0.max(back);
