@@ -170,7 +170,10 @@ fn not_held(lease: &LeaseView) -> Option<String> {
     let last = &lease.at_last;
     if !last.held {
         return Some(match lease.happened.last() {
-            Some(it) => format!("nobody holds it: {}", it.says),
+            Some(it) => format!(
+                "nobody holds it: {}",
+                it.says.strip_prefix("free: ").unwrap_or(&it.says)
+            ),
             None => format!(
                 "nobody holds it ({}): whether anybody should is not in the store",
                 last.ttl_words
