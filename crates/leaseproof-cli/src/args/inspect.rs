@@ -50,8 +50,8 @@ pub struct InspectArgs {
 
 const AFTER: &str = "Examples:
   leaseproof inspect redis://127.0.0.1:6379 lock:orders
-  leaseproof inspect redis://reader:PASSWORD@10.0.0.5 lock:orders --plan leaseproof.toml --save incident-17
-  leaseproof inspect redis://10.0.0.5 lock:orders --owner-pid 4711 --for 30s      on the owner's host
+  leaseproof inspect redis://me:PASSWORD@10.0.0.5 lock:orders --plan leaseproof.toml --save kept
+  leaseproof inspect redis://10.0.0.5 lock:orders --owner-pid 4711       on the owner's host
   leaseproof inspect redis://127.0.0.1:6379 lock:orders --monitor 5s --non-production 127.0.0.1:6379
   leaseproof inspect sqlite:.leaseproof/locks.db canary/demo --json
 

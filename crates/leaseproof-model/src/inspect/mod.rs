@@ -174,8 +174,9 @@ impl Range {
     }
 }
 
-/// Milliseconds with their fraction.
+/// Milliseconds, to the microsecond: nothing here is known more closely.
 #[must_use]
+#[expect(clippy::cast_precision_loss, reason = "exact for 285 years")]
 pub fn ms(span: Duration) -> f64 {
-    span.as_secs_f64() * 1000.0
+    span.as_micros() as f64 / 1000.0
 }

@@ -79,7 +79,7 @@ impl Paper {
         for (paint, text) in parts {
             let mut open = false;
             for word in text.split_inclusive(' ') {
-                let length = word.trim_end().chars().count();
+                let length = self.columns(word.trim_end());
                 if !fresh && column + length > self.width {
                     self.close(*paint, &mut open);
                     while self.text.ends_with(' ') {
@@ -94,7 +94,7 @@ impl Paper {
                     open = true;
                 }
                 self.push(word);
-                column += word.chars().count();
+                column += self.columns(word);
                 fresh = false;
             }
             self.close(*paint, &mut open);
@@ -115,6 +115,16 @@ impl Paper {
 
     pub(crate) fn finish(self) -> String {
         self.text
+    }
+
+    /// How wide a word is as it will be written.
+    fn columns(&self, word: &str) -> usize {
+        let wider = |c: char| match c {
+            '±' if self.ascii => 2,
+            '…' if self.ascii => 3,
+            _ => 1,
+        };
+        word.chars().map(wider).sum()
     }
 
     fn pad(&mut self, indent: usize, column: &mut usize) {
