@@ -4,6 +4,7 @@
 use super::paper::{Paint, Paper};
 use super::{TerminalStyle, of_verdict};
 use crate::visible::visible;
+use crate::words;
 use leaseproof_model::inspect::{Inspection, Range, Shown, Side};
 use leaseproof_model::verdict::Verdict;
 
@@ -153,19 +154,10 @@ fn range(range: Range) -> String {
 /// A moment of the wall clock, to the second.
 fn utc(unix_ms: i64) -> String {
     let seconds = unix_ms.div_euclid(1000);
-    let (days, of_day) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
-    // Days since 0000-03-01: the leap day is then the last of its year.
-    let z = days + 719_468;
-    let era = z.div_euclid(146_097);
-    let of_era = z.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    let of_day = seconds.rem_euclid(86_400);
     format!(
-        "{year:04}-{month:02}-{day:02} {:02}:{:02}:{:02} UTC",
+        "{} {:02}:{:02}:{:02} UTC",
+        words::day(seconds),
         of_day / 3600,
         of_day / 60 % 60,
         of_day % 60
