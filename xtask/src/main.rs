@@ -1,10 +1,14 @@
 //! Developer commands: is the tool itself right (`truth`), and does it clean up (`torture`).
 
 mod build;
+mod etcd;
 mod matrix;
 mod plan;
+#[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]
+mod postgres_server;
 mod redis;
 mod runs;
+mod server;
 mod torture;
 mod truth;
 

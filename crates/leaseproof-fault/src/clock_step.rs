@@ -129,19 +129,10 @@ impl Stepped {
         reach(torture_points::UNDUE);
         let before = boot_now();
         self.shim.step(0);
-        let mut undone = Moment::between(before, boot_now());
+        let undone = Moment::between(before, boot_now());
         reach(torture_points::UNDONE);
-        let fired = match self.warden.clear(self.fault) {
-            Ok(fired) => fired,
-            Err(error) => {
-                self.report.note(format!("{error}; the step is undone"));
-                None
-            }
-        };
-        if let Some(moment) = fired {
-            undone = moment;
-            self.report.note("the warden ended it");
-        }
+        let fired = self.report.clear(&self.warden, "step");
+        let undone = fired.unwrap_or(undone);
         self.report.emit(FaultPhase::Undone, undone);
         (undone, fired.is_some())
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use crate::warden::Healed;
+pub use crate::warden::{Healed, Traces};
 
 /// How long a warden whose run is gone may take, before its journal is healed beside it.
 const WARDEN_AT_WORK: Duration = Duration::from_secs(10);
@@ -22,6 +22,8 @@ const WARDEN_AT_WORK: Duration = Duration::from_secs(10);
 const JUST_MADE: Duration = Duration::from_secs(30);
 
 const PREFIX: &str = "warden-";
+/// Notes of keys in servers.
+const STORE_PREFIX: &str = "store-";
 const SUFFIX: &str = ".jsonl";
 
 /// A journal being written.
@@ -55,8 +57,9 @@ impl Journal {
         }
     }
 
-    pub(crate) fn remove(self) -> io::Result<()> {
-        fs::remove_file(&self.path)
+    /// Removes it, once all is made good that can be; keys in servers are written down beside it.
+    pub(crate) fn close(self, wards: &Wards) -> io::Result<()> {
+        close(&self.path, wards)
     }
 
     /// One write for one line: a kill leaves whole lines, but perhaps the last.
@@ -73,21 +76,8 @@ impl Journal {
 /// # Errors
 /// When the directory can't be read (one that isn't there holds no journals).
 pub fn undo_all(dir: &Path) -> io::Result<Vec<Healed>> {
-    let entries = match fs::read_dir(dir) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        other => other?,
-    };
-    let mut journals = Vec::new();
-    for entry in entries {
-        let path = entry?.path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) {
-            journals.push(path);
-        }
-    }
-    journals.sort();
     let mut healed = Vec::new();
-    for path in journals {
+    for path in named(dir, PREFIX)? {
         match heal(&path) {
             Ok(mut done) => healed.append(&mut done),
             // Its warden has removed it meanwhile.
@@ -96,6 +86,82 @@ pub fn undo_all(dir: &Path) -> io::Result<Vec<Healed>> {
         }
     }
     Ok(healed)
+}
+
+/// Keys that runs which are gone may have left in the store of a server.
+#[derive(Debug)]
+pub struct LeftInStore {
+    path: PathBuf,
+    /// What each of their scenarios made.
+    pub traces: Vec<Traces>,
+}
+
+impl LeftInStore {
+    /// Forgets them, since they are gone from the store.
+    ///
+    /// # Errors
+    /// When the note of them can't be removed.
+    pub fn forget(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+}
+
+/// What runs whose journals were in `dir`, and are healed, may have left in the stores of servers.
+///
+/// # Errors
+/// When the directory or a note in it can't be read (one that isn't there holds none).
+pub fn left_in_stores(dir: &Path) -> io::Result<Vec<LeftInStore>> {
+    let mut left = Vec::new();
+    for path in named(dir, STORE_PREFIX)? {
+        let text = fs::read_to_string(&path)?;
+        let traces = text
+            .lines()
+            .filter_map(|line| serde_json::from_str(line).ok())
+            .collect();
+        left.push(LeftInStore { path, traces });
+    }
+    Ok(left)
+}
+
+/// The files of `dir` with this prefix, in order.
+fn named(dir: &Path, prefix: &str) -> io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        other => other?,
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(prefix) && name.ends_with(SUFFIX) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn close(path: &Path, wards: &Wards) -> io::Result<()> {
+    let mut lines = Vec::new();
+    for traces in wards.traces() {
+        serde_json::to_writer(&mut lines, traces)?;
+        lines.push(b'\n');
+    }
+    if !lines.is_empty() {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let note = path.with_file_name(name.replacen(PREFIX, STORE_PREFIX, 1));
+        // Whole or not at all: until then the journal has it.
+        let part = note.with_extension("part");
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&part)?;
+        file.write_all(&lines)?;
+        fs::rename(&part, &note)?;
+    }
+    fs::remove_file(path)
 }
 
 fn heal(path: &Path) -> io::Result<Vec<Healed>> {
@@ -121,18 +187,35 @@ fn heal(path: &Path) -> io::Result<Vec<Healed>> {
             format!("its schema {} is not known", header.schema),
         ));
     }
-    if header.boot_id != identity::boot_id()? {
-        // Processes and control groups of another boot are gone.
-        fs::remove_file(path)?;
-        return Ok(Vec::new());
+    if header.boot_id == identity::boot_id()? {
+        if identity::is_alive(header.run) {
+            return Ok(Vec::new());
+        }
+        let patience = Instant::now() + WARDEN_AT_WORK;
+        while identity::is_alive(header.warden) && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(10));
+        }
+        let mut wards = wards(path, header)?;
+        let mut healed = wards.end_all();
+        healed.extend(wards.sweep());
+        finish(path, &wards, healed)
+    } else {
+        // Processes and control groups of another boot are gone; what was made in stores is not.
+        let mut wards = wards(path, header)?;
+        let healed = wards.sweep();
+        finish(path, &wards, healed)
     }
-    if identity::is_alive(header.run) {
-        return Ok(Vec::new());
+}
+
+fn finish(path: &Path, wards: &Wards, healed: Vec<Healed>) -> io::Result<Vec<Healed>> {
+    if !healed.iter().any(|one| matches!(one, Healed::Failed(_))) {
+        close(path, wards)?;
     }
-    let patience = Instant::now() + WARDEN_AT_WORK;
-    while identity::is_alive(header.warden) && Instant::now() < patience {
-        thread::sleep(Duration::from_millis(10));
-    }
+    Ok(healed)
+}
+
+/// What a journal adds up to.
+fn wards(path: &Path, header: Header) -> io::Result<Wards> {
     let text = fs::read_to_string(path)?;
     let mut wards = Wards::new(header.mark, header.run);
     for line in text.lines().skip(1) {
@@ -143,9 +226,5 @@ fn heal(path: &Path) -> io::Result<Vec<Healed>> {
         // What can't be learnt refers to a fault that is cleared.
         let _ = wards.learn(&request);
     }
-    let healed = wards.end_all();
-    if !healed.iter().any(|one| matches!(one, Healed::Failed(_))) {
-        fs::remove_file(path)?;
-    }
-    Ok(healed)
+    Ok(wards)
 }

@@ -1,5 +1,6 @@
 //! How the phases of a fault become events.
 
+use crate::warden::Warden;
 use leaseproof_model::event::{FaultEvent, FaultKind, FaultPhase};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::ProcessId;
@@ -74,6 +75,22 @@ impl Report {
             Some(before) => format!("{before}; {note}"),
             None => note,
         });
+    }
+
+    /// Tells the warden that the fault is undone, and notes its answer: the moment at which it had undone it
+    /// before, if it had. `what` is undone also where it doesn't answer.
+    pub(crate) fn clear(&mut self, warden: &Warden, what: &str) -> Option<Moment> {
+        let fired = match warden.clear(self.event.fault) {
+            Ok(fired) => fired,
+            Err(error) => {
+                self.note(format!("{error}; the {what} is undone"));
+                None
+            }
+        };
+        if fired.is_some() {
+            self.note("the warden ended it");
+        }
+        fired
     }
 
     pub(crate) fn emit(&mut self, phase: FaultPhase, at: Moment) {

@@ -19,7 +19,7 @@ fn history(events: usize) -> History {
     };
     let mut round = 0;
     while long.events.len() < events {
-        story::repeat(&cycle, round, length, &mut long.events);
+        story::rounds::repeat(&cycle, round, length, &mut long.events);
         round += 1;
     }
     long.events.truncate(events);

@@ -10,7 +10,7 @@ use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
 use leaseproof_model::verdict::Verdict;
 use std::time::Duration;
 use story::pauses::{self, THAW};
-use story::{Story, about, at, scenarios};
+use story::{Story, about, at, scenarios, server};
 
 fn undone(event: &mut Event, change: impl Fn(&mut FaultEvent)) {
     if let What::Fault(fault) = &mut event.what
@@ -200,6 +200,25 @@ const BROKEN: &[Broken] = &[
         s
     }),
     (P::LeaseKept, || scenarios::child_only(false)),
+    (P::StoreDown, || {
+        let mut s = server::paused();
+        s.each(|event| undone(event, |fault| fault.cpu_flat = Some(false)));
+        s
+    }),
+    (P::StoreBack, || {
+        let mut s = without_phase(server::restarted(true), FaultPhase::Undone);
+        s.watched(0.0, 3700.0);
+        s
+    }),
+    (P::StoreStepped, || {
+        let mut s = server::stepped();
+        s.each(|event| {
+            if let What::Reading(reading) = &mut event.what {
+                reading.server_ns = None;
+            }
+        });
+        s
+    }),
     (P::ReplayRejected, || {
         scenarios::fence(&[(1, true), (2, true), (1, false), (1, false)], None)
     }),
@@ -226,6 +245,9 @@ const WHOLE: &[fn() -> Story] = &[
     scenarios::clean_release,
     || scenarios::child_only(true),
     || scenarios::clock_back(true),
+    server::paused,
+    || server::restarted(true),
+    server::stepped,
     || scenarios::fence(&[(1, true), (2, true), (1, false), (1, false)], Some(3)),
 ];
 

@@ -27,7 +27,9 @@ fn in_session(mut s: Story) -> Story {
 }
 
 /// What a sound owner did.
-const SOUND: &[(&str, fn() -> Story)] = &[
+type Sound = (&'static str, fn() -> Story);
+
+const SOUND: &[Sound] = &[
     ("over-ttl", pauses::over_ttl),
     ("within-margin", pauses::within_margin),
     ("and-gone", pauses::and_gone),

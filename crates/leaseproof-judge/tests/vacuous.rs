@@ -12,7 +12,8 @@ use leaseproof_model::scenario::PremiseName as P;
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::Verdict;
 use story::pauses::{self, OVER, THAW};
-use story::{Story, at, codes, flaws, repeat, scenarios};
+use story::rounds::repeat;
+use story::{Story, at, codes, flaws, scenarios};
 
 /// Some cycles of a story, one after the other.
 fn times(cycles: u64, story: &Story) -> History {

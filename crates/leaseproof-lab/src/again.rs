@@ -19,9 +19,10 @@ pub fn judge_bundle(dir: &Path, policy: &Policy) -> Result<RunReport, String> {
     let bundle = read_bundle(dir)?;
     let mut judged = judge_all(&bundle.histories, policy);
     // In the run's own order, so that its document comes out again.
-    judged.sort_by_key(|verdict| verdict.id);
+    let place = |store: &str| bundle.header.stores.iter().position(|name| name == store);
+    judged.sort_by_key(|verdict| (place(&verdict.store), verdict.id));
     let mut not_offered = bundle.not_offered.clone();
-    not_offered.sort_by_key(|it| it.id);
+    not_offered.sort_by_key(|it| (place(&it.store), it.id));
     if bundle.damaged {
         judged.iter_mut().for_each(doubt);
     }
@@ -83,11 +84,26 @@ fn doubt(scenario: &mut ScenarioVerdict) {
 
 /// Planned, and on record neither as run nor as not offered: the run was ended before.
 fn never_begun(bundle: &Bundle) -> Option<String> {
-    let recorded = |id: ScenarioId| {
-        bundle.histories.iter().any(|history| history.ask.scenario == id)
-            || bundle.not_offered.iter().any(|it| it.id == id)
+    let stores = &bundle.header.stores;
+    let recorded = |id: ScenarioId, store: &str| {
+        // The record of one store need not say which.
+        let on = |kind: &str| stores.len() < 2 || kind == store;
+        bundle
+            .histories
+            .iter()
+            .any(|history| history.ask.scenario == id && on(&history.ask.store.kind))
+            || bundle.not_offered.iter().any(|it| it.id == id && on(&it.store))
     };
-    let planned = bundle.header.scenarios.iter().copied();
-    let missing: Vec<&str> = planned.filter(|&id| !recorded(id)).map(ScenarioId::as_str).collect();
+    let mut missing: Vec<String> = Vec::new();
+    for &id in &bundle.header.scenarios {
+        match stores.as_slice() {
+            [] | [_] if recorded(id, "") => {}
+            [] | [_] => missing.push(id.to_string()),
+            several => {
+                let unseen = several.iter().filter(|store| !recorded(id, store));
+                missing.extend(unseen.map(|store| format!("{id} on {store}")));
+            }
+        }
+    }
     (!missing.is_empty()).then(|| format!("these scenarios never began: {}", missing.join(", ")))
 }

@@ -2,8 +2,10 @@
 //! nothing behind.
 
 use crate::bundle::{Folder, Log};
+use crate::left;
 use crate::observe::Meter;
 use crate::plan::{OwnerPlan, Plan, margin_refusal};
+use crate::server::{self, Recipe, Server};
 use crate::settings::RunSettings;
 use leaseproof_fault::journal;
 use leaseproof_fault::warden::{Healed, Warden};
@@ -19,6 +21,21 @@ use std::time::Duration;
 /// How long the store may take to answer before the run.
 const STORE_PATIENCE: Duration = Duration::from_secs(3);
 
+/// One store of a run.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// Which, as people read it: its kind, and a number where a kind comes again.
+    pub name: String,
+    /// The store.
+    pub url: StoreUrl,
+    /// The store's facts.
+    pub facts: StoreFacts,
+    /// The budget in force: scaled to the store's floor, its slack counted in.
+    pub budget: Budget,
+    /// How its server is started, where leaseproof itself did that: only such a store meets faults of a store.
+    pub recipe: Option<&'static Recipe>,
+}
+
 /// A run that may start.
 pub struct Ready {
     /// Its id.
@@ -29,12 +46,10 @@ pub struct Ready {
     pub folder: Folder,
     /// Its record.
     pub log: Arc<Log>,
-    /// The budget in force: scaled to the store's floor, its slack counted in.
-    pub budget: Budget,
-    /// The store's facts.
-    pub facts: StoreFacts,
-    /// The store.
-    pub url: StoreUrl,
+    /// The stores, one at least.
+    pub sites: Vec<Site>,
+    /// Those that leaseproof itself started, for the scenarios that do nothing to them.
+    servers: Vec<Server>,
     /// The warden: up, and it has answered.
     pub warden: Warden,
     /// How late ordinary threads wake.
@@ -46,6 +61,7 @@ pub struct Ready {
 impl Ready {
     /// Ends what belongs to the whole run.
     pub fn close(self, keep: bool) {
+        drop(self.servers);
         // The shim's files and the journals of witnesses are of no use to anybody later.
         if !keep {
             let _ = std::fs::remove_dir_all(self.folder.path().join("stage"));
@@ -83,26 +99,55 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
             it => eprintln!("healed after a killed run: {it}"),
         }
     }
-    let url: StoreUrl = plan.store.url.parse().map_err(|error: StoreError| error.to_string())?;
-    if !url.is_loopback() && !plan.store.allow_remote {
-        return Err(format!(
-            "the store {url} is not on loopback: faults and sampling would reach a remote store; if it is a test store, add --allow-remote"
-        ));
+    if let Some(says) = left::told(&left::below(&settings.out)?, &settings.out) {
+        eprintln!("after a killed run: {says}");
+    }
+    let mut urls: Vec<StoreUrl> = Vec::new();
+    for text in &plan.store.urls {
+        let url: StoreUrl = text.parse().map_err(|error: StoreError| error.to_string())?;
+        if !url.is_loopback() && !plan.store.allow_remote {
+            return Err(format!(
+                "the store {url} is not on loopback: faults and sampling would reach a remote store; if it is a test store, add --allow-remote"
+            ));
+        }
+        if urls.contains(&url) {
+            return Err(format!("the store {url} is named twice: name each once"));
+        }
+        urls.push(url);
     }
     find_program(&plan.owner)?;
     let run = run_id(seed);
-    let facts = store_facts(plan, &url, &run, traces)?;
-    let budget = budget_in_force(plan, &facts)?;
+    let mut sites: Vec<Site> = Vec::new();
+    for url in urls {
+        let facts = store_facts(plan, &url, &run, traces)?;
+        sites.push(site(plan, url, facts, None, &sites)?);
+    }
+    let recipes = recipes(plan)?;
+    let mut names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
+    for recipe in &recipes {
+        let before = names
+            .iter()
+            .filter(|name| name.split('-').next() == Some(recipe.kind))
+            .count();
+        names.push(numbered(recipe.kind, before));
+    }
     traces.will_make(&warden_dir(&settings.out));
     traces.will_make(&settings.out.join(&run));
     let folder = Folder::create(&settings.out, &run).map_err(|error| error.to_string())?;
     let file = folder.file("events.jsonl").map_err(|error| error.to_string())?;
     // Before the first process: a run that is killed while its warden starts leaves a record, too.
-    let log = Log::start(file, &run, seed, &plan.scenarios, &plan.require);
+    let log = Log::start(file, &run, seed, (&plan.scenarios, &names), &plan.require);
     let warden = Warden::start(&warden_dir(&settings.out)).map_err(|error| {
         folder.discard();
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
     })?;
+    let mut servers = Vec::new();
+    for recipe in recipes {
+        let started = start(plan, recipe, &warden, (&folder, &run), traces, &sites);
+        let (server, site) = started.inspect_err(|_| folder.discard())?;
+        servers.push(server);
+        sites.push(site);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(512 << 10)
@@ -110,7 +155,11 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         .build()
         .map_err(|error| format!("no threads can be had: {error}"))?;
     // Half of what the margin leaves beside the worst pause: an owner that wakes later than that may lose its lease.
-    let spare = budget.margin().saturating_sub(budget.worst_pause) / 2;
+    let spare = sites
+        .iter()
+        .map(|site| site.budget.margin().saturating_sub(site.budget.worst_pause) / 2)
+        .min()
+        .unwrap_or_default();
     let meter = Meter::start(spare.max(Duration::from_millis(30)))
         .map_err(|error| format!("no threads can be had: {error}"))?;
     Ok(Ready {
@@ -118,9 +167,8 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         run,
         seed,
         folder,
-        budget,
-        facts,
-        url,
+        sites,
+        servers,
         warden,
         meter,
         runtime,
@@ -136,7 +184,67 @@ pub fn heal(out: &Path) -> Result<Vec<Healed>, String> {
     journal::undo_all(&dir).map_err(|error| format!("the journals in {} can't be read: {error}", dir.display()))
 }
 
-fn warden_dir(out: &Path) -> PathBuf {
+/// The stores that are to be started here.
+fn recipes(plan: &Plan) -> Result<Vec<&'static Recipe>, String> {
+    let mut recipes: Vec<&'static Recipe> = Vec::new();
+    for kind in &plan.store.start {
+        let recipe = Recipe::of(kind).ok_or_else(|| {
+            let known: Vec<&str> = server::ALL.iter().map(|recipe| recipe.kind).collect();
+            format!(
+                "`{kind}` is no store that leaseproof can start: there are {}",
+                known.join(", ")
+            )
+        })?;
+        recipe.find()?;
+        recipes.push(recipe);
+    }
+    Ok(recipes)
+}
+
+fn start(
+    plan: &Plan,
+    recipe: &'static Recipe,
+    warden: &Warden,
+    (folder, run): (&Folder, &str),
+    traces: &mut Traces,
+    before: &[Site],
+) -> Result<(Server, Site), String> {
+    let room = format!("stage/store-{}", before.len());
+    let dir = folder.room(&room).map_err(|error| error.to_string())?;
+    let server = Server::start(recipe, warden, &dir, false)?;
+    let facts = store_facts(plan, &server.url(), run, traces)?;
+    let site = site(plan, server.url(), facts, Some(recipe), before)?;
+    Ok((server, site))
+}
+
+fn site(
+    plan: &Plan,
+    url: StoreUrl,
+    mut facts: StoreFacts,
+    recipe: Option<&'static Recipe>,
+    before: &[Site],
+) -> Result<Site, String> {
+    let budget = budget_in_force(plan, &facts)?;
+    let before = before.iter().filter(|site| site.url.kind() == url.kind()).count();
+    facts.kind = numbered(&facts.kind, before);
+    Ok(Site {
+        name: facts.kind.clone(),
+        url,
+        facts,
+        budget,
+        recipe,
+    })
+}
+
+/// The kind, and a number where it comes again.
+fn numbered(kind: &str, before: usize) -> String {
+    match before {
+        0 => kind.to_owned(),
+        n => format!("{kind}-{}", n + 1),
+    }
+}
+
+pub(crate) fn warden_dir(out: &Path) -> PathBuf {
     out.join(".warden")
 }
 
@@ -177,10 +285,11 @@ fn find_program(owner: &OwnerPlan) -> Result<(), String> {
 fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> Result<StoreFacts, String> {
     let hint = |error: StoreError| match &error {
         StoreError::Unreachable { why, .. } if why.contains("certificate") => format!(
-            "{error}\n  name the CA that signed it, rediss://host:port?ca=FILE.pem, and the host that it was issued to"
+            "{error}\n  name the CA that signed it, {}s://host:port?ca=FILE.pem, and the host that it was issued to",
+            url.kind()
         ),
-        StoreError::Unreachable { why, .. } if why.contains("reset") => {
-            format!("{error}\n  if it speaks TLS, write rediss://")
+        StoreError::Unreachable { why, .. } if why.contains("reset") || why.contains("want TLS") => {
+            format!("{error}\n  if it speaks TLS, write {}s://", url.kind())
         }
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
         other => other.to_string(),

@@ -7,11 +7,18 @@ use leaseproof_model::verdict::{NotOffered, ScenarioVerdict};
 #[derive(Clone, Debug)]
 pub enum Progress {
     /// A scenario starts.
-    Started(ScenarioId),
+    Started {
+        /// Which scenario.
+        id: ScenarioId,
+        /// On which store.
+        store: String,
+    },
     /// A scenario is at this step now.
     Step {
         /// Which scenario.
         id: ScenarioId,
+        /// On which store.
+        store: String,
         /// The cycle, and of how many.
         cycle: (u32, u32),
         /// What is going on, in a few words.

@@ -1,6 +1,6 @@
 //! A whole run: prepare, all scenarios side by side, judge, write the bundle.
 
-use crate::prepare::{self, Ready};
+use crate::prepare::{self, Ready, Site};
 use crate::progress::Progress;
 use crate::scenarios::{self, Outcome};
 use crate::settings::RunSettings;
@@ -38,13 +38,14 @@ pub fn run(settings: RunSettings) -> Result<RunReport, RunError> {
     let took = boot_now().since(began);
     let mut judged = judge_all(&ran.histories, &Policy::default());
     let mut not_offered = ran.not_offered;
-    not_offered.sort_by_key(|it| it.id);
-    judged.sort_by_key(|verdict| verdict.id);
+    let place = |store: &str| ready.sites.iter().position(|site| site.name == store);
+    not_offered.sort_by_key(|it| (place(&it.store), it.id));
+    judged.sort_by_key(|verdict| (place(&verdict.store), verdict.id));
     let verdict = sum_up(&Sum {
         run: &ready.run,
         seed,
         took,
-        budget: ready.budget,
+        budget: ready.sites[0].budget,
         scenarios: judged,
         not_offered,
         incomplete,
@@ -83,14 +84,10 @@ struct Ran {
 }
 
 fn run_all(settings: &RunSettings, ready: &Ready) -> Ran {
-    let queue: Mutex<VecDeque<ScenarioId>> = Mutex::new(settings.plan.scenarios.iter().copied().collect());
-    let ended: Mutex<Vec<(ScenarioId, Outcome)>> = Mutex::new(Vec::new());
-    let jobs = settings
-        .plan
-        .jobs
-        .unwrap_or(usize::MAX)
-        .min(settings.plan.scenarios.len())
-        .max(1);
+    let wanted = wanted(settings, ready);
+    let jobs = settings.plan.jobs.unwrap_or(usize::MAX).min(wanted.len()).max(1);
+    let queue: Mutex<VecDeque<Wanted<'_>>> = Mutex::new(wanted.iter().copied().collect());
+    let ended: Mutex<Vec<(Wanted<'_>, Outcome)>> = Mutex::new(Vec::new());
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
         // What is recorded reaches the disk while the run goes on: a run that is killed leaves its evidence.
@@ -105,14 +102,16 @@ fn run_all(settings: &RunSettings, ready: &Ready) -> Ran {
                 scope.spawn(|| {
                     loop {
                         let next = queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
-                        let Some(id) = next else { break };
+                        let Some((site, id)) = next else { break };
                         if settings.stop.load(Ordering::Relaxed) {
                             break;
                         }
-                        (settings.watcher)(Progress::Started(id));
-                        let outcome = scenarios::run(id, settings, ready);
+                        let store = site.name.clone();
+                        (settings.watcher)(Progress::Started { id, store });
+                        let outcome = scenarios::run(id, settings, ready, site);
                         tell(settings, ready, &outcome);
-                        ended.lock().unwrap_or_else(PoisonError::into_inner).push((id, outcome));
+                        let mut ended = ended.lock().unwrap_or_else(PoisonError::into_inner);
+                        ended.push(((site, id), outcome));
                     }
                 })
             })
@@ -123,7 +122,30 @@ fn run_all(settings: &RunSettings, ready: &Ready) -> Ran {
         }
         done.store(true, Ordering::Relaxed);
     });
-    collect(settings, ended.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let ended = ended.into_inner().unwrap_or_else(PoisonError::into_inner);
+    collect(settings, &wanted, ended)
+}
+
+/// A scenario on a store.
+type Wanted<'a> = (&'a Site, ScenarioId);
+
+/// Every scenario on every store: side by side all of them, or in this order.
+fn wanted<'a>(settings: &RunSettings, ready: &'a Ready) -> Vec<Wanted<'a>> {
+    let scenarios = &settings.plan.scenarios;
+    ready
+        .sites
+        .iter()
+        .flat_map(|site| scenarios.iter().map(move |id| (site, *id)))
+        .collect()
+}
+
+/// The scenario, and its store where there are several.
+fn named((site, id): &Wanted<'_>, several: bool) -> String {
+    if several {
+        format!("{id} on {}", site.name)
+    } else {
+        id.to_string()
+    }
 }
 
 fn tell(settings: &RunSettings, ready: &Ready, outcome: &Outcome) {
@@ -140,14 +162,14 @@ fn tell(settings: &RunSettings, ready: &Ready, outcome: &Outcome) {
     }
 }
 
-fn collect(settings: &RunSettings, ended: Vec<(ScenarioId, Outcome)>) -> Ran {
+fn collect(settings: &RunSettings, wanted: &[Wanted<'_>], ended: Vec<(Wanted<'_>, Outcome)>) -> Ran {
     let interrupted = settings.stop.load(Ordering::Relaxed);
-    let missing: Vec<_> = settings
-        .plan
-        .scenarios
+    let several = settings.plan.store.urls.len() + settings.plan.store.start.len() > 1;
+    let is = |a: &Wanted<'_>, b: &Wanted<'_>| a.0.name == b.0.name && a.1 == b.1;
+    let missing: Vec<_> = wanted
         .iter()
-        .filter(|id| !ended.iter().any(|(done, _)| done == *id))
-        .map(|id| id.as_str())
+        .filter(|it| !ended.iter().any(|(done, _)| is(done, it)))
+        .map(|it| named(it, several))
         .collect();
     let mut ran = Ran {
         histories: Vec::new(),

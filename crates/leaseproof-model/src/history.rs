@@ -62,6 +62,9 @@ pub struct Header {
     /// What the run set out to do: a scenario that never began is missed in a record that was cut.
     #[serde(default)]
     pub scenarios: Vec<ScenarioId>,
+    /// On which stores: with more than one each scenario is missed on each.
+    #[serde(default)]
+    pub stores: Vec<String>,
     /// What had to be offered: judging again must not forget it.
     #[serde(default)]
     pub require: Vec<ScenarioId>,

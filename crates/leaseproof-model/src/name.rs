@@ -47,8 +47,9 @@ macro_rules! text_name {
 }
 
 text_name!(
-    /// One started owner process, unique in a scenario: `a1`, `b1`, and `a2` where a supervisor
-    /// started the first one anew. The lab, as a silent successor, is `lab`.
+    /// One started owner process, unique in a scenario: seat, number of its start, letters of the run.
+    /// `a1kqwrt`, `b1kqwrt`, and `a2kqwrt` where a supervisor started the first one anew: words that no
+    /// other client of the store has by chance. The lab, as a silent successor, is `lab`.
     OwnerName
 );
 text_name!(

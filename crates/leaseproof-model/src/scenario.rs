@@ -79,6 +79,14 @@ named!(
         ClockForward = "clock-forward",
         /// The owner's wall clock steps back, then the tree is paused.
         ClockBack = "clock-back",
+        /// The store's server stops for longer than the TTL, and goes on.
+        StorePaused = "store-paused",
+        /// The store's server is killed and started again on its data.
+        StoreRestarted = "store-restarted",
+        /// The same, and its data is gone.
+        StoreEmptied = "store-emptied",
+        /// The wall clock of the store's server steps.
+        StoreClock = "store-clock",
         /// An old token is replayed at the witness: a self-check of the rig.
         StaleToken = "stale-token",
     }
@@ -144,6 +152,12 @@ named!(
         WallReadsCounted = "wall-reads-counted",
         /// The lease went on under its holder while only the other part of the tree was stopped.
         LeaseKept = "lease-kept",
+        /// The store's server stood still, or was dead, by the kernel's word.
+        StoreDown = "store-down",
+        /// The store answered again.
+        StoreBack = "store-back",
+        /// The clock of the store's server moved against ours, by the store's own word.
+        StoreStepped = "store-stepped",
         /// Every stale replay was rejected, before and after the witness was killed.
         ReplayRejected = "replay-rejected",
         /// The runner itself kept its times.

@@ -117,6 +117,24 @@ impl Flaw {
                             ),
                         ),
                         on(
+                            "etcd",
+                            each(
+                                S::Blackhole,
+                                &["LP004"],
+                                &["LP001", "LP002", "LP006"],
+                                "writes go on past the TTL while no request is answered",
+                            ),
+                        ),
+                        on(
+                            "postgres",
+                            each(
+                                S::Blackhole,
+                                &["LP004"],
+                                &["LP001", "LP002", "LP006"],
+                                "writes go on past the TTL while no request is answered",
+                            ),
+                        ),
+                        on(
                             "sqlite",
                             each(
                                 S::Blackhole,
@@ -159,12 +177,35 @@ impl Flaw {
             }
             Self::Revive => {
                 const {
-                    &[each(
-                        S::PauseAndGone,
-                        &["LP010"],
-                        &["LP002", "LP003", "LP004", "LP005"],
-                        "the grant that had ended is in the store again, under its old token, without an `acquired`",
-                    )]
+                    &[
+                        on(
+                            "sqlite",
+                            each(
+                                S::PauseAndGone,
+                                &["LP010"],
+                                &["LP002", "LP003", "LP004", "LP005"],
+                                "the grant that had ended is in the store again, under its old token, without an `acquired`",
+                            ),
+                        ),
+                        on(
+                            "redis",
+                            each(
+                                S::PauseAndGone,
+                                &["LP010"],
+                                &["LP002", "LP003", "LP004", "LP005"],
+                                "the grant that had ended is in the store again, under its old token, without an `acquired`",
+                            ),
+                        ),
+                        on(
+                            "etcd",
+                            each(
+                                S::PauseAndGone,
+                                &["LP003"],
+                                &["LP002", "LP004", "LP005", "LP010", "LP016"],
+                                "the key is in the store again, under another revision, and it writes on with its old token",
+                            ),
+                        ),
+                    ]
                 }
             }
             Self::BlindRelease => {
@@ -242,12 +283,35 @@ impl Flaw {
             }
             Self::TokenReused => {
                 const {
-                    &[each(
-                        S::PauseOverTtl,
-                        &["LP003"],
-                        &["LP002"],
-                        "the successor's grant has the same token as the one before",
-                    )]
+                    &[
+                        on(
+                            "sqlite",
+                            each(
+                                S::PauseOverTtl,
+                                &["LP003"],
+                                &["LP002"],
+                                "the successor's grant has the same token as the one before",
+                            ),
+                        ),
+                        on(
+                            "redis",
+                            each(
+                                S::PauseOverTtl,
+                                &["LP003"],
+                                &["LP002"],
+                                "the successor's grant has the same token as the one before",
+                            ),
+                        ),
+                        on(
+                            "etcd",
+                            each(
+                                S::PauseOverTtl,
+                                &[],
+                                &[],
+                                "not expressible here: a token is a revision of the store, and revisions only rise",
+                            ),
+                        ),
+                    ]
                 }
             }
             Self::ClaimsUnrenewed => {
@@ -292,7 +356,7 @@ mod tests {
     #[test]
     fn every_flaw_is_demanded_on_each_store_by_codes_that_exist() {
         for flaw in Flaw::ALL {
-            for kind in ["sqlite", "redis"] {
+            for kind in ["sqlite", "redis", "postgres"] {
                 let mut shown = flaw.expectations().iter().filter(|it| it.is_for(kind));
                 assert!(shown.any(Expectation::is_expressible), "{flaw} on {kind}");
             }

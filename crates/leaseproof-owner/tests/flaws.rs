@@ -4,6 +4,7 @@ mod rig;
 
 use leaseproof_model::name::Token;
 use leaseproof_owner::Flaw;
+use leaseproof_proc::clock::boot_now;
 use rig::{Owner, Rig, on_each_store, signal, until};
 use rustix::process::Signal;
 use std::time::Duration;
@@ -49,7 +50,8 @@ fn they_work_on_after_the_lease_was_taken_away() {
         ] {
             let a = started(&rig, flaw);
             rig.steal();
-            std::thread::sleep(rig.ttl + rig.heartbeat);
+            // No renewal was applied since, so that the grant would have ended by then.
+            rig.until_past(boot_now().plus(rig.ttl + rig.heartbeat));
             rig.more_writes(&a, 3);
             let mut said = a.story();
             said.dedup();
@@ -124,7 +126,8 @@ fn blind_release_takes_the_successors_lease() {
 fn no_ttl_has_none() {
     on_each_store("no_ttl_has_none", |rig| {
         let mut a = started(&rig, Flaw::NoTtl);
-        std::thread::sleep(rig.ttl);
+        // Any TTL would be over by then.
+        rig.until_past(boot_now().plus(rig.ttl));
         assert_eq!(rig.held().expect("it is held").expires, None);
         a.terminate();
         assert!(a.end().success());
@@ -176,7 +179,7 @@ fn the_worker_works_on_without_its_holder() {
         for flaw in [Flaw::OrphanWorker, Flaw::NoDeadline] {
             let a = started(&rig, flaw);
             signal(a.pid(), Signal::STOP);
-            std::thread::sleep(rig.ttl + rig.heartbeat);
+            until("the end of the lease", || rig.held().is_none().then_some(()));
             rig.more_writes(&a, 3);
             signal(a.pid(), Signal::CONT);
             a.await_said("lost", 1);
@@ -209,6 +212,7 @@ fn false_loss_gives_up_what_it_has() {
         rig.ttl = Duration::from_secs(20);
         let a = started(&rig, Flaw::FalseLoss);
         a.freeze();
+        // The length of the pause is the thing under test.
         std::thread::sleep(rig.heartbeat * 4);
         a.thaw();
         assert_eq!(a.await_said("lost", 1)["reason"], "paused");
@@ -225,6 +229,7 @@ fn the_ghost_takes_what_nobody_gave() {
         let a = rig.start("a1", Some(Flaw::GhostGrant.as_str()), &[]);
         a.await_said("waiting", 1);
         a.freeze();
+        // The length of the pause is the thing under test.
         std::thread::sleep(rig.ttl * 2);
         a.thaw();
         a.await_said("acquired", 1);

@@ -14,6 +14,7 @@ mod next;
 mod paper;
 mod premises;
 mod scenario;
+mod stores;
 mod totals;
 
 /// How the terminal is written to.
@@ -60,15 +61,28 @@ pub fn render(run: &RunVerdict, style: &TerminalStyle, places: &Places) -> Strin
 pub fn render_with_moments(run: &RunVerdict, histories: &[&History], style: &TerminalStyle, places: &Places) -> String {
     let records = records(run, histories);
     let mut paper = Paper::new(style);
+    let rest = match places.report {
+        Some(_) => "see the report",
+        None => "`--json` names them",
+    };
     let cut = words::interrupted(run) || histories.iter().any(|it| !it.complete);
     headline(&mut paper, run, cut);
+    let several = stores::of(run).len() > 1;
+    if several {
+        stores::table(&mut paper, run);
+    }
     paper.gap_if(!run.scenarios.is_empty());
-    for at in words::worst_first(run) {
-        scenario::one(&mut paper, run, at, &records[at]);
+    // The table has said of each that it is proven.
+    let told = |at: &usize| {
+        let it = &run.scenarios[*at];
+        !several || it.verdict != Verdict::Proven || findings::any(it)
+    };
+    for at in words::worst_first(run).into_iter().filter(told) {
+        scenario::one(&mut paper, run, at, &records[at], rest);
     }
     totals::notices(&mut paper, run);
     not_offered(&mut paper, run);
-    totals::measures(&mut paper, run);
+    totals::measures(&mut paper, run, places);
     what_next(&mut paper, run, places, cut);
     paper.finish()
 }

@@ -9,7 +9,8 @@
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
-//! - `sqlite`, `redis`: the adapters
+//! - `wire`: the bytes between us and a server; `http`: requests on them
+//! - `sqlite`, `redis`, `etcd`, `postgres`: the adapters
 
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -20,13 +21,20 @@ use std::time::Duration;
 mod clock;
 mod done;
 mod error;
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "http")]
+mod http;
 mod inspect;
 mod patience;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod seen;
 mod sqlite;
 pub mod url;
 mod value;
+mod wire;
 
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
@@ -131,7 +139,8 @@ pub trait Administer: Send {
     }
 }
 
-/// Opens an observer; `timeout` bounds each of its calls, this one too.
+/// Opens an observer; `timeout` bounds each of its calls, this one too. Only PostgreSQL gets three
+/// seconds for this one where `timeout` is shorter: it starts a process for each connection.
 ///
 /// # Errors
 /// When nothing answers there, or it refuses. A replica may be observed.
@@ -139,6 +148,10 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
         StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Observer::open(server, timeout)?),
     })
 }
 
@@ -151,6 +164,10 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
         StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Owner::open(server, connect_timeout)?),
     })
 }
 
@@ -162,10 +179,17 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
         StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Administrator::open(server, timeout)?),
     })
 }
 
-/// The store's semantics, asked of the store where they depend on its version.
+/// The store's semantics, asked of the store where they depend on its version or its settings.
+///
+/// On etcd this grants and revokes a lease of one second that has no key: only an answer to a grant
+/// shows the smallest TTL. An observer's own facts say what is usual instead.
 ///
 /// # Errors
 /// As [`open_observer`].
@@ -173,5 +197,9 @@ pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
         StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => etcd::facts(server, timeout),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(_) => Ok(open_observer(url, timeout)?.facts().clone()),
     }
 }

@@ -1,6 +1,7 @@
 //! What is stored as the holder of a grant, and what of it may be shown.
 //!
-//! Redis stores `<holder>#<incarnation>#<token>` as the value of the key; SQLite has a column each.
+//! Redis stores `<holder>#<incarnation>#<token>` as the value of the key; SQLite and PostgreSQL have a
+//! column each.
 //! Any other value is a foreign client's secret: whoever knows it can release the lease. It is shown
 //! as `value#` and a hash, which can be compared and not turned back.
 
@@ -36,10 +37,13 @@ pub(crate) fn stored(holder: &HolderId, token: Token) -> String {
 
 /// What a stored value says: our own form, or a foreign secret.
 pub(crate) fn parse_stored(value: &[u8]) -> (HolderId, Option<Token>) {
-    ours(value).unwrap_or_else(|| {
-        let hash = hex(&digest(&SHA256, value).as_ref()[..6]);
-        (HolderId::from(format!("value#{hash}")), None)
-    })
+    ours(value).unwrap_or_else(|| (hashed(value), None))
+}
+
+/// A foreign secret as it may be shown: compared, and not turned back.
+pub(crate) fn hashed(value: &[u8]) -> HolderId {
+    let hash = hex(&digest(&SHA256, value).as_ref()[..6]);
+    HolderId::from(format!("value#{hash}"))
 }
 
 fn ours(value: &[u8]) -> Option<(HolderId, Option<Token>)> {

@@ -1,8 +1,16 @@
 //! A pause of our own process is no silence of the store: real SIGSTOP, real server.
 
+#[cfg(feature = "etcd")]
+mod etcd_server;
+#[cfg(feature = "postgres")]
+mod postgres_server;
 mod redis_server;
 
+#[cfg(feature = "postgres")]
+use leaseproof_store::open_administrator;
 use leaseproof_store::{StoreUrl, open_lease};
+#[cfg(feature = "postgres")]
+use postgres_server::PostgresServer;
 use redis_server::{RedisServer, skip};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::io::{BufRead, BufReader};
@@ -46,17 +54,11 @@ fn pid(child: &Child) -> Pid {
     Pid::from_child(child)
 }
 
-#[test]
-fn an_answer_that_waits_is_read_before_the_time_out_is_judged() {
-    let server = match RedisServer::start() {
-        Ok(server) => server,
-        Err(why) => {
-            return skip("an_answer_that_waits_is_read_before_the_time_out_is_judged", &why);
-        }
-    };
+/// The server is silent while the request is in flight and the owner is stopped; the answer waits for it.
+fn an_answer_that_waits_is_read(url: &str, freeze: impl Fn(), thaw: impl Fn()) {
     let mut child = Command::new(std::env::current_exe().expect("this binary"))
         .args(["--exact", "an_owner_that_is_paused", "--nocapture"])
-        .env(CHILD, server.url())
+        .env(CHILD, url)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
@@ -64,16 +66,47 @@ fn an_answer_that_waits_is_read_before_the_time_out_is_judged() {
     let mut output = BufReader::new(child.stdout.take().expect("its output"));
     line(&mut output, "ready");
     // The server is silent, so that the request is in flight when the owner is stopped.
-    server.freeze();
+    freeze();
     drop(child.stdin.take());
     line(&mut output, "sending");
     std::thread::sleep(TIMEOUT / 6);
     kill_process(pid(&child), Signal::STOP).expect("it can be stopped");
     waitid(WaitId::Pid(pid(&child)), WaitIdOptions::STOPPED).expect("it is stopped");
-    server.thaw();
+    thaw();
     std::thread::sleep(TIMEOUT * 3);
     kill_process(pid(&child), Signal::CONT).expect("it can go on");
     let outcome = line(&mut output, "outcome");
     child.wait().expect("it ends");
     assert!(outcome.starts_with("outcome Applied"), "{outcome}");
+}
+
+#[test]
+fn an_answer_that_waits_is_read_before_the_time_out_is_judged() {
+    match RedisServer::start() {
+        Ok(server) => an_answer_that_waits_is_read(&server.url(), || server.freeze(), || server.thaw()),
+        Err(why) => skip("an_answer_that_waits_is_read_before_the_time_out_is_judged", &why),
+    }
+}
+
+#[cfg(feature = "etcd")]
+#[test]
+fn an_answer_of_etcd_that_waits_is_read_too() {
+    match etcd_server::EtcdServer::start() {
+        Ok(server) => an_answer_that_waits_is_read(&server.url(), || server.freeze(), || server.thaw()),
+        Err(why) => skip("an_answer_of_etcd_that_waits_is_read_too", &why),
+    }
+}
+
+#[cfg(feature = "postgres")]
+#[test]
+fn an_answer_of_postgresql_that_waits_is_read_too() {
+    match PostgresServer::start() {
+        Ok(server) => {
+            open_administrator(&server.url().parse().expect("a URL"), LONG)
+                .and_then(|mut lab| lab.prepare())
+                .expect("the table can be made");
+            an_answer_that_waits_is_read(&server.url(), || server.freeze(), || server.thaw());
+        }
+        Err(why) => skip("an_answer_of_postgresql_that_waits_is_read_too", &why),
+    }
 }

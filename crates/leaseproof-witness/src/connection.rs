@@ -12,6 +12,12 @@ use std::time::Duration;
 /// How far apart the first and last bytes of a request may arrive before it counts as two moments.
 const ONE_MOMENT: Duration = Duration::from_millis(20);
 
+/// A client that sends byte by byte gets no more of them than this: the last one then takes in the rest.
+const MOST_CHUNKS: usize = 1024;
+
+/// So often a connection is read before what it brought is looked at.
+const READS: usize = 32;
+
 /// A request, and when it arrived.
 #[derive(Clone, Debug)]
 pub struct Arrived {
@@ -59,6 +65,8 @@ pub struct Connection {
     /// Whether the kernel has stamped its bytes so far.
     pub stamped: bool,
     buffer: Vec<u8>,
+    /// How many bytes of the body in front are not in the buffer any more.
+    skipped: usize,
     /// Which bytes of the buffer came when.
     chunks: Vec<Chunk>,
     /// What is not read yet was not there at this moment.
@@ -84,6 +92,7 @@ impl Connection {
             held: false,
             stamped: true,
             buffer: Vec::new(),
+            skipped: 0,
             chunks: Vec::new(),
             empty,
             taken: Some(0),
@@ -104,10 +113,13 @@ impl Connection {
         self.empty = self.empty.max(at);
     }
 
-    /// Reads all that has arrived.
+    /// Reads what has arrived, up to a bound: the rest is there at the next look.
     pub fn read(&mut self) {
         let mut bytes = [0; 8192];
-        while self.buffer.len() <= request::MAX_HEAD + request::MAX_BODY {
+        for _ in 0..READS {
+            if self.buffer.len() > request::MAX_HEAD + request::MAX_BODY {
+                return;
+            }
             let come = arrival::segments(self.socket.as_fd());
             match arrival::receive(self.socket.as_fd(), &mut bytes, self.empty, self.taken) {
                 Ok(got) if got.bytes == 0 => {
@@ -117,11 +129,7 @@ impl Connection {
                 Ok(got) => {
                     self.stamped = got.stamped;
                     self.buffer.extend_from_slice(&bytes[..got.bytes]);
-                    self.chunks.push(Chunk {
-                        end: self.buffer.len(),
-                        last: got.last,
-                        others: got.others,
-                    });
+                    self.note(got);
                 }
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {
@@ -136,14 +144,32 @@ impl Connection {
         }
     }
 
+    fn note(&mut self, got: arrival::Received) {
+        let end = self.buffer.len();
+        let last = got.last;
+        let many = self.chunks.len() >= MOST_CHUNKS;
+        match self.chunks.last_mut().filter(|_| many) {
+            Some(chunk) => {
+                let others = Moment::between(chunk.others.earliest.min(last.earliest), last.latest);
+                *chunk = Chunk { end, last, others };
+            }
+            None => self.chunks.push(Chunk {
+                end,
+                last,
+                others: got.others,
+            }),
+        }
+    }
+
     /// What it has brought, if anything is whole.
     pub fn take(&mut self) -> Option<Brought> {
         if self.held || self.buffer.is_empty() {
             return None;
         }
-        match request::parse(&self.buffer) {
+        match request::parse(&self.buffer, self.skipped) {
             Parsed::Whole(request, length) => {
                 self.told_to_go_on = false;
+                self.skipped = 0;
                 let first = self.arrival_of(0)?;
                 let last = self.arrival_of(length - 1)?;
                 self.forget(length);
@@ -158,7 +184,10 @@ impl Connection {
                     },
                 }))
             }
-            Parsed::Partial { waits } => {
+            Parsed::Partial { waits, body } => {
+                if let Some(head) = body {
+                    self.skip_body(head);
+                }
                 if waits && !self.told_to_go_on {
                     self.told_to_go_on = true;
                     self.send(b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -172,6 +201,21 @@ impl Connection {
                 self.answer(status, &format!("{{\"error\":\"{why}\"}}"), false);
                 Some(Brought::Unreadable { path, at })
             }
+        }
+    }
+
+    /// Lets go of the body after a head of this length; its last byte is still to come.
+    fn skip_body(&mut self, head: usize) {
+        self.skipped += self.buffer.len() - head;
+        self.buffer.truncate(head);
+        let place = self.chunks.partition_point(|it| it.end < head);
+        self.chunks.truncate(place + 1);
+        if let Some(chunk) = self.chunks.last_mut().filter(|it| it.end > head) {
+            *chunk = Chunk {
+                end: head,
+                last: chunk.others,
+                others: chunk.others,
+            };
         }
     }
 

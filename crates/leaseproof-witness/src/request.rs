@@ -32,25 +32,32 @@ pub struct Request {
 /// What a buffer holds.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Parsed {
-    /// Not a whole request yet; `waits` if the client wants to hear "100 Continue" first.
+    /// Not a whole request yet.
     Partial {
-        /// The client sends no body until it is told to.
+        /// The client wants to hear "100 Continue", and sends no body until then.
         waits: bool,
+        /// Where the body begins, if its length is known: none of it need be kept.
+        body: Option<usize>,
     },
-    /// A request, and how many bytes it took.
+    /// A request, and how many of these bytes it took.
     Whole(Request, usize),
     /// No request will come of it: the status to answer and why.
     Bad(u16, &'static str),
 }
 
-/// Reads the first request of `bytes`.
+/// Reads the first request of `bytes`, of whose body `skipped` bytes are not among them any more.
 #[must_use]
-pub fn parse(bytes: &[u8]) -> Parsed {
+pub fn parse(bytes: &[u8], skipped: usize) -> Parsed {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut head = httparse::Request::new(&mut headers);
     let head_len = match head.parse(bytes) {
         Ok(httparse::Status::Complete(len)) if len <= MAX_HEAD => len,
-        Ok(httparse::Status::Partial) if bytes.len() <= MAX_HEAD => return Parsed::Partial { waits: false },
+        Ok(httparse::Status::Partial) if bytes.len() <= MAX_HEAD => {
+            return Parsed::Partial {
+                waits: false,
+                body: None,
+            };
+        }
         Ok(_) => return Parsed::Bad(431, "head too long"),
         Err(_) => return Parsed::Bad(400, "not HTTP/1"),
     };
@@ -64,12 +71,13 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     let says =
         |name, word: &str| all(name).any(|value| value.split(',').any(|part| part.trim().eq_ignore_ascii_case(word)));
     let rest = &bytes[head_len..];
-    let body = if says("transfer-encoding", "chunked") {
+    let is_chunked = says("transfer-encoding", "chunked");
+    let body = if is_chunked {
         chunked(rest)
     } else {
         match one("content-length").map_or(Ok(0), |text| text.parse::<usize>()) {
             Ok(length) if length > MAX_BODY => Body::Bad(413, "body too long"),
-            Ok(length) if rest.len() >= length => Body::Whole(length),
+            Ok(length) if rest.len() + skipped >= length => Body::Whole(length - skipped),
             Ok(_) => Body::Partial,
             Err(_) => Body::Bad(400, "content-length is no number"),
         }
@@ -77,8 +85,9 @@ pub fn parse(bytes: &[u8]) -> Parsed {
     let body_len = match body {
         Body::Whole(length) => length,
         Body::Partial => {
-            let waits = says("expect", "100-continue") && rest.is_empty();
-            return Parsed::Partial { waits };
+            let waits = says("expect", "100-continue") && rest.is_empty() && skipped == 0;
+            let body = (!is_chunked).then_some(head_len);
+            return Parsed::Partial { waits, body };
         }
         Body::Bad(status, why) => return Parsed::Bad(status, why),
     };

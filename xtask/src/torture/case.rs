@@ -85,6 +85,7 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
         Blow::Impatient(_) => {
             for _ in 0..3 {
                 subject.signal_group(Signal::INT);
+                // Signals of one kind that come at once are one.
                 std::thread::sleep(LOOK / 2);
             }
             if subject.wait(ENDING).is_none() {
@@ -120,6 +121,14 @@ pub fn run(program: &Path, dir: &Path, case: &Case) -> Result<Outcome, String> {
     let left = settle(&subject);
     outcome.clean_after = struck.elapsed();
     outcome.left.extend(left);
+    if let Some(url) = subject.server() {
+        healed(
+            subject.command(&["undo", "--out", "out", "--store", url]),
+            &[0],
+            &mut outcome,
+        );
+        outcome.left.extend(remains::in_server(&subject));
+    }
     if outcome.judged.is_empty() {
         let bundles = subject.bundles();
         judge(&subject, &bundles, &mut outcome);

@@ -1,12 +1,18 @@
 //! What a run has left: anything here is a broken promise.
 
-use super::subject::Subject;
+use super::subject::{Subject, is_named};
+use leaseproof_model::history::Line;
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::stat::{self, Stat};
 use leaseproof_proc::threads;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long a store may take to answer.
+const ANSWER: Duration = Duration::from_secs(10);
 
 /// Everything that is left beside the processes in `expected`, in words.
 pub fn look(subject: &Subject, expected: &[ProcessId]) -> Vec<String> {
@@ -39,8 +45,40 @@ pub fn look(subject: &Subject, expected: &[ProcessId]) -> Vec<String> {
             .into_iter()
             .map(|pid| format!("process {pid} maps the clock shim")),
     );
-    for journal in subject.journals() {
+    // What is noted of a server waits for who gives its URL.
+    for journal in subject.journals().iter().filter(|path| !is_named(path, "store-")) {
         left.push(format!("journal {}", journal.display()));
+    }
+    for file in files_in(subject.stores(), &|name| name.starts_with("locks.")) {
+        left.push(format!("store file {}", file.display()));
+    }
+    left
+}
+
+/// What is left in its server and noted beside it, after `undo` had the server's URL.
+pub fn in_server(subject: &Subject) -> Vec<String> {
+    let Some(url) = subject.server() else { return Vec::new() };
+    let mut left = Vec::new();
+    for note in subject.journals() {
+        left.push(format!("note {}", note.display()));
+    }
+    let mut keys = BTreeSet::new();
+    for bundle in subject.bundles() {
+        let text = fs::read_to_string(bundle.join("events.jsonl")).unwrap_or_default();
+        keys.extend(text.lines().filter_map(|line| match serde_json::from_str(line) {
+            Ok(Line::Scenario { ask, .. }) => Some(ask.key),
+            _ => None,
+        }));
+    }
+    let keys: Vec<String> = keys.into_iter().collect();
+    let there = url
+        .parse()
+        .and_then(|url| leaseproof_store::open_administrator(&url, ANSWER))
+        .and_then(|mut store| store.clean(&keys));
+    match there {
+        Ok(0) => {}
+        Ok(count) => left.push(format!("{count} leases or counters of {} keys in {url}", keys.len())),
+        Err(error) => left.push(format!("the store does not say what is left: {error}")),
     }
     left
 }
@@ -100,6 +138,14 @@ fn offset_in(page: &Path) -> Option<i64> {
     let mut word = [0; 8];
     fs::File::open(page).ok()?.read_exact_at(&mut word, 8).ok()?;
     Some(i64::from_ne_bytes(word))
+}
+
+fn files_in(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .filter(|entry| entry.file_name().to_str().is_some_and(wanted))
+        .map(|entry| entry.path())
+        .collect()
 }
 
 fn files_below(folder: &Path, wanted: &dyn Fn(&str) -> bool) -> Vec<PathBuf> {

@@ -114,7 +114,17 @@ impl Subject {
         }
     }
 
-    /// The journals that are there.
+    /// The folder of its embedded store.
+    pub fn stores(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The URL of its store, where that is a server.
+    pub fn server(&self) -> Option<&str> {
+        self.manner.store.as_deref()
+    }
+
+    /// The journals that are there, and the notes of what is left in servers.
     pub fn journals(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.out().join(".warden"));
         entries
@@ -127,7 +137,8 @@ impl Subject {
 
     /// Its warden, by the journal's first line.
     pub fn warden(&self) -> Option<ProcessId> {
-        let text = std::fs::read_to_string(self.journals().first()?).ok()?;
+        let journal = self.journals().into_iter().find(|path| is_named(path, "warden-"))?;
+        let text = std::fs::read_to_string(journal).ok()?;
         let header: serde_json::Value = serde_json::from_str(text.lines().next()?).ok()?;
         serde_json::from_value(header.get("warden")?.clone()).ok()
     }
@@ -169,6 +180,12 @@ impl Subject {
             .stdin(Stdio::null())
             .output()
     }
+}
+
+/// Whether a file's name begins so.
+pub fn is_named(path: &Path, prefix: &str) -> bool {
+    path.file_name()
+        .is_some_and(|name| name.to_string_lossy().starts_with(prefix))
 }
 
 impl Drop for Subject {

@@ -57,11 +57,16 @@ pub enum Verb {
         code: Option<String>,
     },
     /// Heals what a killed run may have left, from its journal.
-    #[command(after_help = "Examples:\n  leaseproof undo\n  leaseproof undo --out /tmp/runs")]
+    #[command(
+        after_help = "Examples:\n  leaseproof undo\n  leaseproof undo --out /tmp/runs\n  leaseproof undo --store redis://127.0.0.1:6379"
+    )]
     Undo {
         /// The folder that runs are kept in.
         #[arg(long, value_name = "DIR", default_value = STANDARD_OUT)]
         out: PathBuf,
+        /// Also remove exactly the keys that killed runs left in this store.
+        #[arg(long, value_name = "URL")]
+        store: Option<String>,
     },
     /// Prints shell completions.
     #[command(

@@ -10,9 +10,14 @@ pub struct VerifyArgs {
     /// The plan [default: leaseproof.toml where there is one].
     pub plan: Option<PathBuf>,
 
-    /// The store's URL: sqlite:PATH, redis://…, rediss://… (?ca=FILE names a CA of its own).
+    /// The store's URL: sqlite:PATH, redis://…, etcd://…; rediss://… and etcds://… for TLS (?ca=FILE
+    /// names a CA of its own). Given again: the run is on all of them, side by side.
     #[arg(long, value_name = "URL", help_heading = "Plan")]
-    pub store: Option<String>,
+    pub store: Vec<String>,
+    /// Start a server of this kind for the run (redis, etcd), and run on it; only such a store meets faults of a
+    /// store. Can be given again.
+    #[arg(long, value_name = "KIND", help_heading = "Plan")]
+    pub start_store: Vec<String>,
     /// The key that runs are named after, below the prefix.
     #[arg(long, help_heading = "Plan")]
     pub key: Option<String>,

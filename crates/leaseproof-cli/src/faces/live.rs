@@ -13,15 +13,19 @@ pub struct Live {
     inner: Arc<Inner>,
 }
 
+/// The live line of each scenario on each store.
+type Lines = BTreeMap<(String, ScenarioId), ProgressBar>;
+
 struct Inner {
     quiet: bool,
+    several_stores: bool,
     started: Instant,
-    bars: Option<(MultiProgress, Mutex<BTreeMap<ScenarioId, ProgressBar>>)>,
+    bars: Option<(MultiProgress, Mutex<Lines>)>,
 }
 
 impl Live {
     /// Starts it.
-    pub fn start(quiet: bool) -> Self {
+    pub fn start(quiet: bool, several_stores: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         let bars = (terminal && !quiet).then(|| {
             let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr_with_hz(10));
@@ -30,6 +34,7 @@ impl Live {
         Self {
             inner: Arc::new(Inner {
                 quiet,
+                several_stores,
                 started: Instant::now(),
                 bars,
             }),
@@ -56,45 +61,54 @@ impl Inner {
             return;
         }
         match &self.bars {
-            Some((bars, lines)) => Self::draw(bars, lines, step),
+            Some((bars, lines)) => self.draw(bars, lines, step),
             None => self.plain(&step),
         }
     }
 
-    fn draw(bars: &MultiProgress, lines: &Mutex<BTreeMap<ScenarioId, ProgressBar>>, step: Progress) {
+    /// What stands at the begin of a line.
+    fn name(&self, store: &str, id: ScenarioId) -> String {
+        if self.several_stores {
+            format!("{store:<12} {id:<20}")
+        } else {
+            format!("{id:<20}")
+        }
+    }
+
+    fn draw(&self, bars: &MultiProgress, lines: &Mutex<Lines>, step: Progress) {
         let mut lines = lines.lock().unwrap_or_else(PoisonError::into_inner);
         match step {
-            Progress::Started(id) => {
+            Progress::Started { id, store } => {
                 let bar = bars.add(ProgressBar::new_spinner());
-                if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix:<20} {elapsed:>4} {wide_msg}") {
+                if let Ok(style) = ProgressStyle::with_template("  {spinner} {prefix} {elapsed:>4} {wide_msg}") {
                     bar.set_style(style);
                 }
-                bar.set_prefix(id.as_str());
+                bar.set_prefix(self.name(&store, id));
                 bar.enable_steady_tick(std::time::Duration::from_millis(250));
-                lines.insert(id, bar);
+                lines.insert((store, id), bar);
             }
-            Progress::Step { id, cycle, step } => {
-                if let Some(bar) = lines.get(&id) {
+            Progress::Step { id, store, cycle, step } => {
+                if let Some(bar) = lines.get(&(store, id)) {
                     bar.set_message(format!("cycle {} of {}: {step}", cycle.0, cycle.1));
                 }
             }
             Progress::Ended(verdict) => {
-                if let Some(bar) = lines.remove(&verdict.id) {
+                if let Some(bar) = lines.remove(&(verdict.store.clone(), verdict.id)) {
                     bar.finish_and_clear();
                 }
                 let held = format!("{}/{} cycles", verdict.cycles_held, verdict.cycles);
                 let _ = bars.println(format!(
-                    "  {:<20} {:<11} {held}, {:.1} s",
-                    verdict.id,
+                    "  {} {:<11} {held}, {:.1} s",
+                    self.name(&verdict.store, verdict.id),
                     verdict.verdict,
                     seconds(verdict.took_ms)
                 ));
             }
             Progress::NotOffered(it) => {
-                if let Some(bar) = lines.remove(&it.id) {
+                if let Some(bar) = lines.remove(&(it.store.clone(), it.id)) {
                     bar.finish_and_clear();
                 }
-                let _ = bars.println(format!("  {:<20} not offered", it.id));
+                let _ = bars.println(format!("  {} not offered", self.name(&it.store, it.id)));
             }
         }
     }
@@ -102,14 +116,19 @@ impl Inner {
     fn plain(&self, step: &Progress) {
         let at = self.started.elapsed().as_secs_f64();
         match step {
-            Progress::Started(_) | Progress::Step { .. } => {}
+            Progress::Started { .. } | Progress::Step { .. } => {}
             Progress::Ended(verdict) => {
                 eprintln!(
-                    "[{at:5.1} s] {:<20} {:<11} {}/{} cycles",
-                    verdict.id, verdict.verdict, verdict.cycles_held, verdict.cycles
+                    "[{at:5.1} s] {} {:<11} {}/{} cycles",
+                    self.name(&verdict.store, verdict.id),
+                    verdict.verdict,
+                    verdict.cycles_held,
+                    verdict.cycles
                 );
             }
-            Progress::NotOffered(it) => eprintln!("[{at:5.1} s] {:<20} not offered: {}", it.id, it.why),
+            Progress::NotOffered(it) => {
+                eprintln!("[{at:5.1} s] {} not offered: {}", self.name(&it.store, it.id), it.why);
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ pub fn dispatch(args: Args) -> ExitCode {
         Verb::Inspect(args) => inspect::run(*args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
-        Verb::Undo { out } => undo::run(&out),
+        Verb::Undo { out, store } => undo::run(&out, store.as_deref()),
         Verb::Completions { shell } => shell::completions(shell),
         Verb::Man { dir } => shell::man(&dir),
     }

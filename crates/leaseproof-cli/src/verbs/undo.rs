@@ -3,12 +3,13 @@
 use super::{print, wrong};
 use crate::args::STANDARD_OUT;
 use leaseproof_fault::warden::Healed;
+use leaseproof_lab::{left, prepare};
 use leaseproof_model::verdict::Verdict;
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Heals every journal below the folder of runs.
-pub fn run(out: &Path) -> ExitCode {
+/// Heals every journal below the folder of runs; with a store's URL also removes keys from it.
+pub fn run(out: &Path, store: Option<&str>) -> ExitCode {
     if !out.is_dir() {
         // Nothing ran here; a folder that was named is a slip of the pen, and a stopped owner may wait elsewhere.
         if out == Path::new(STANDARD_OUT) {
@@ -20,22 +21,42 @@ pub fn run(out: &Path) -> ExitCode {
             out.display()
         ));
     }
-    match leaseproof_lab::prepare::heal(out) {
-        Ok(healed) if healed.is_empty() => {
+    match undo(out, store) {
+        Ok((said, _)) if said.is_empty() => {
             print("nothing to undo\n");
             ExitCode::SUCCESS
         }
-        Ok(healed) => {
-            for it in &healed {
-                print(&format!("{it}\n"));
-            }
-            if healed.iter().any(|it| matches!(it, Healed::Failed(_))) {
+        Ok((said, whole)) => {
+            print(&said);
+            if whole {
+                ExitCode::SUCCESS
+            } else {
                 // Its journal stays, so that it can be tried again.
                 ExitCode::from(Verdict::CannotTell.exit_status())
-            } else {
-                ExitCode::SUCCESS
             }
         }
         Err(says) => wrong(&says),
     }
+}
+
+/// What was done, a line each, and whether it was all that could be.
+fn undo(out: &Path, store: Option<&str>) -> Result<(String, bool), String> {
+    let healed = prepare::heal(out)?;
+    let whole = !healed.iter().any(|it| matches!(it, Healed::Failed(_)));
+    let mut said: Vec<String> = healed.iter().map(ToString::to_string).collect();
+    if let Some(url) = store {
+        // Said first: what was healed stays so, whatever the store answers.
+        print(&lines(&said));
+        said = left::remove(out, url)?;
+        if said.is_empty() && !healed.is_empty() {
+            said.push("no keys were left in a store".to_owned());
+        }
+        return Ok((lines(&said), whole));
+    }
+    said.extend(left::told(&left::below(out)?, out));
+    Ok((lines(&said), whole))
+}
+
+fn lines(said: &[String]) -> String {
+    said.iter().map(|line| format!("{line}\n")).collect()
 }

@@ -47,7 +47,7 @@ pub fn run(args: &VerifyArgs) -> ExitCode {
         Ok(exe) => exe,
         Err(error) => return wrong(&format!("the running program can't be found: {error}")),
     };
-    let live = Live::start(args.quiet);
+    let live = Live::start(args.quiet, plan.store.urls.len() + plan.store.start.len() > 1);
     let stop = signals::watch();
     let witness_flaw = match args
         .witness_flaw
@@ -108,7 +108,6 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
         (&args.worst_pause, &mut budget.worst_pause),
         (&args.max_clock_drift, &mut budget.max_clock_drift),
         (&args.renew_timeout, &mut budget.renew_timeout),
-        (&args.store, &mut store.url),
         (&args.key, &mut store.key),
         (&args.prefix, &mut store.prefix),
         (&args.owner_key, &mut store.owner_key),
@@ -118,6 +117,13 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
         if given.is_some() {
             *slot = text_of(given);
         }
+    }
+    if let Some((first, more)) = args.store.split_first() {
+        store.url = Some(plan::from_command_line(first.clone()));
+        store.also = Some(texts_of(more));
+    }
+    if !args.start_store.is_empty() {
+        store.start = Some(texts_of(&args.start_store));
     }
     for (given, slot) in [
         (&args.also_deletes, &mut store.also_deletes),

@@ -1,6 +1,6 @@
 //! `--judge` on what is no bundle, or no whole one.
 
-use crate::rig::Room;
+use crate::rig::{Room, quickly};
 use std::path::{Path, PathBuf};
 
 fn copy(bundle: &Path, to: &Path, change: impl FnOnce(Vec<String>) -> String) -> String {
@@ -118,26 +118,8 @@ fn line_missing_bad() {
 #[test]
 fn changed_by_hand_bad() {
     let room = Room::new();
-    let ran = room.run(&[
-        "verify",
-        "--scenario",
-        "pause-over-ttl",
-        "--cycles",
-        "1",
-        "--ttl",
-        "1s",
-        "--heartbeat",
-        "250ms",
-        "--worst-pause",
-        "400ms",
-        "--renew-timeout",
-        "150ms",
-        "--",
-        "leaseproof",
-        "owner",
-        "--flaw",
-        "silent-retain",
-    ]);
+    let owner = ["--", "leaseproof", "owner", "--flaw", "silent-retain"];
+    let ran = room.run(&quickly("pause-over-ttl", &owner));
     assert_eq!(ran.code, Some(1), "{ran:#?}");
     let bundle = room.bundles().pop().expect("a bundle");
     let parse = |line: &String| serde_json::from_str::<serde_json::Value>(line).expect("JSON");

@@ -49,7 +49,7 @@ fn flags_bad() {
 fn lines_and_env_ok() {
     let room = Room::new();
     let script = format!(
-        r#"pipe=$LEASEPROOF_OWNER.pipe; mkfifo $pipe
+        r#"pipe=${{LEASEPROOF_OWNER%?????}}.pipe; mkfifo $pipe
 sed -u -e 's/[{{"]//g' -e "s/^lease:\([a-z_]*\),.*token:\([0-9]*\).*/$WORD \1 \2/" <$pipe &
 {PROGRAM} owner >$pipe & owner=$!
 trap 'kill $owner' TERM; wait $owner; wait"#

@@ -1,6 +1,6 @@
 //! Owners that don't do what an owner does: each is judged by what was seen of it, and no further.
 
-use crate::rig::{PROGRAM, QUICK, Ran, Room};
+use crate::rig::{PROGRAM, Ran, Room, quick};
 use std::time::Duration;
 
 /// What `verify` may use at most, in KiB.
@@ -186,9 +186,8 @@ fn event_flood_bad() {
 fn flooded(script: &str) {
     let room = Room::new();
     let owner = sh(script);
-    let mut arguments: Vec<&str> = QUICK.to_vec();
-    arguments.extend(owner.iter().map(String::as_str));
-    let mut child = room.spawn(&arguments);
+    let owner: Vec<&str> = owner.iter().map(String::as_str).collect();
+    let mut child = room.spawn(&quick(&owner));
     let mut peak = 0;
     while child.try_wait().expect("a child").is_none() {
         peak = peak.max(peak_kib(child.id()).unwrap_or(0));

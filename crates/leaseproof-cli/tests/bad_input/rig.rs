@@ -4,14 +4,13 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The program.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_leaseproof");
 
-/// The quickest plan that still means something, one scenario.
-pub const QUICK: [&str; 14] = [
-    "verify",
+/// The quickest plan that still means something.
+const QUICK: [&str; 8] = [
     "--ttl",
     "1s",
     "--heartbeat",
@@ -20,11 +19,6 @@ pub const QUICK: [&str; 14] = [
     "400ms",
     "--renew-timeout",
     "150ms",
-    "--cycles",
-    "1",
-    "--quiet",
-    "--scenario",
-    "clean-release",
 ];
 
 /// A busy machine may make a sound owner's run "cannot tell": so often it is tried.
@@ -93,6 +87,16 @@ impl Ran {
 /// A working folder.
 pub struct Room {
     dir: tempfile::TempDir,
+}
+
+/// Looks until it is so.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !holds() {
+        assert!(Instant::now() < patience, "it never came to be that {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 impl Room {
@@ -238,14 +242,12 @@ impl Room {
     /// No process of a run is left.
     #[track_caller]
     pub fn nothing_running(&self) {
-        for round in 0.. {
+        let patience = Instant::now() + Duration::from_secs(30);
+        until("no process is left running", || {
             let left = self.processes();
-            if left.is_empty() {
-                break;
-            }
-            assert!(round < 250, "left running: {left:#?}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
+            assert!(left.is_empty() || Instant::now() < patience, "left running: {left:#?}");
+            left.is_empty()
+        });
     }
 
     /// Processes that work in this room or name it.
@@ -275,6 +277,16 @@ fn walk(dir: &Path, found: &mut BTreeSet<PathBuf>) {
     }
 }
 
+/// One cycle of the quickest scenario, with more arguments.
 pub fn quick<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    QUICK.iter().copied().chain(more.iter().copied()).collect()
+    quickly("clean-release", more)
+}
+
+/// One cycle of a scenario by the quick plan, with more arguments.
+pub fn quickly<'a>(scenario: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    let mut words = vec!["verify"];
+    words.extend(QUICK);
+    words.extend(["--cycles", "1", "--quiet", "--scenario", scenario]);
+    words.extend(more);
+    words
 }

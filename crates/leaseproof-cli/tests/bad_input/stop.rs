@@ -1,9 +1,11 @@
 //! Ctrl-C at any moment: all is undone, the partial bundle is kept and says so, exit 3.
 
-use crate::rig::{QUICK, Ran, Room, quick};
+use crate::redis_server::{RedisServer, skip};
+use crate::rig::{PROGRAM, Ran, Room, quick, until};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::Value;
 use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ fn stopped(after: Duration, signal: Signal, whole_group: bool) {
         .ok()
         .and_then(Pid::from_raw)
         .expect("a child has a pid");
+    // The instant is the thing under test.
     std::thread::sleep(after);
     let early = room.bundles().is_empty();
     assert!(
@@ -76,12 +79,19 @@ fn ctrl_c_ok() {
     }
 }
 
+/// What the first run has recorded so far.
+fn recorded(room: &Room) -> String {
+    let record = room.bundles().first().map(|bundle| bundle.join("events.jsonl"));
+    record
+        .and_then(|path| std::fs::read_to_string(path).ok())
+        .unwrap_or_default()
+}
+
 /// What had ended before the stop is no pass of the whole, neither now nor when it is judged again.
 #[test]
 fn stopped_between_bad() {
     let room = Room::new();
-    let mut arguments = QUICK.to_vec();
-    arguments.extend([
+    let arguments = quick(&[
         "--scenario",
         "pause-over-ttl",
         "--scenario",
@@ -94,16 +104,8 @@ fn stopped_between_bad() {
         .ok()
         .and_then(Pid::from_raw)
         .expect("a child has a pid");
-    let ended = || {
-        let record = room.bundles().first().map(|bundle| bundle.join("events.jsonl"));
-        let text = record
-            .and_then(|path| std::fs::read_to_string(path).ok())
-            .unwrap_or_default();
-        text.contains("{\"end\":")
-    };
-    while !ended() {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let ended = || recorded(&room).contains("{\"end\":");
+    until("the first scenario has ended", ended);
     kill_process(pid, Signal::INT).expect("our child can be signalled");
     let ran: Ran = child.wait_with_output().expect("its output").into();
     ran.cannot_tell(&["interrupted"]);
@@ -122,7 +124,8 @@ fn impatient_bad() {
         .ok()
         .and_then(Pid::from_raw)
         .expect("a child has a pid");
-    std::thread::sleep(Duration::from_millis(1200));
+    // In its middle: owners run, and so do faults soon.
+    until("a cycle has begun", || recorded(&room).contains("cycle-began"));
     for _ in 0..3 {
         kill_process(pid, Signal::INT).expect("our child can be signalled");
         // Signals of one kind that come at once are one.
@@ -134,4 +137,82 @@ fn impatient_bad() {
     room.nothing_running();
     let undone = room.run(&["undo"]);
     undone.proven();
+}
+
+/// Starts a run, and kills it when the store shows that it holds a lease.
+fn killed_while_it_holds(room: &Room, more: &[&str], holds: impl Fn() -> bool) {
+    let mut child = room.spawn(&quick(more));
+    until("it holds", || {
+        assert!(child.try_wait().expect("a child").is_none(), "it ended before it held");
+        holds()
+    });
+    child.kill().expect("our child can be killed");
+    child.wait().expect("a child");
+    room.nothing_running();
+}
+
+/// The warden outlives the run, and what was made in the embedded store goes with it.
+#[test]
+fn killed_sqlite_ok() {
+    let room = Room::new();
+    let said = || {
+        room.files()
+            .iter()
+            .any(|path| path.extension().is_some_and(|end| end == "db"))
+    };
+    killed_while_it_holds(&room, &[], said);
+    let journal = |path: &PathBuf| path.to_string_lossy().contains("warden-");
+    until("the warden has gone", || !room.files().iter().any(journal));
+    let undone = room.run(&["undo"]);
+    assert_eq!(
+        (undone.code, undone.stdout.as_str()),
+        (Some(0), "nothing to undo\n"),
+        "{undone:#?}"
+    );
+    let left: Vec<_> = room
+        .files()
+        .into_iter()
+        .filter(|path| path.to_string_lossy().contains(".db"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// No journal has the password, so that keys in a server wait for who gives it; only the run's own go.
+#[test]
+fn killed_redis_ok() {
+    let server = match RedisServer::start_with(&["--requirepass", "geheim"]) {
+        Ok(server) => server,
+        Err(why) => return skip("killed_redis_ok", &why),
+    };
+    let room = Room::new();
+    let url = format!("redis://:geheim@127.0.0.1:{}", server.port());
+    let ask = |words: &[&str]| server.cli(&[&["-a", "geheim"], words].concat());
+    ask(&["SET", "canary/neighbour", "is not ours"]);
+    killed_while_it_holds(&room, &["--store", &url], || ask(&["DBSIZE"]) != "1");
+    let mut undone = room.run(&["undo"]);
+    until("the warden has noted the keys", || {
+        undone = room.run(&["undo"]);
+        undone.stdout.contains("may be left")
+    });
+    let key = format!("may be left in redis://:***@127.0.0.1:{}: canary/demo/", server.port());
+    let how = format!(
+        "--store redis://:***@127.0.0.1:{}` removes exactly these",
+        server.port()
+    );
+    for needle in [key.as_str(), &how, "password in place of ***"] {
+        assert!(undone.stdout.contains(needle), "{needle}: {undone:#?}");
+    }
+    // So says the next start.
+    let next = room.quick(&["--store", &url, "--", PROGRAM, "owner", "--flaw", "no-such-flaw"]);
+    assert!(next.stderr.contains(&how), "{next:#?}");
+    // Another store is not touched.
+    let other = room.run(&["undo", "--store", &format!("{url}/1")]);
+    other.refused(&["no killed run left keys in", &how]);
+    let undone = room.run(&["undo", "--store", &url]);
+    assert_eq!(undone.code, Some(0), "{undone:#?}");
+    assert!(undone.stdout.contains("are removed"), "{undone:#?}");
+    assert_eq!(ask(&["KEYS", "*"]), "canary/neighbour");
+    let again = room.run(&["undo", "--store", &url]);
+    assert_eq!(again.stdout, "nothing to undo\n", "{again:#?}");
+    room.nothing_running();
 }

@@ -11,6 +11,10 @@ fn not_there_bad() {
         "no store answers at redis://127.0.0.1:1",
         "start it, or name another with --store URL",
     ]);
+    room.quick(&["--store", "etcd://me:geheim@127.0.0.1:1"]).refused(&[
+        "no store answers at etcd://me:***@127.0.0.1:1",
+        "start it, or name another with --store URL",
+    ]);
     room.quick(&["--store", "sqlite:/proc/nope/locks.db"]).refused(&[
         "the folder /proc/nope of the store can't be used",
         "--store sqlite:PATH",

@@ -223,7 +223,7 @@ impl Paused {
         let before = boot_now();
         let let_go = self.let_go();
         let confirmed = self.confirm_gone();
-        let mut undone = Moment::between(before, boot_now());
+        let undone = Moment::between(before, boot_now());
         reach(torture_points::UNDONE);
         if let Err(why) = let_go.map_err(|error| error.to_string()).and(confirmed) {
             self.report.note(why.clone());
@@ -241,17 +241,8 @@ impl Paused {
                 frozen.kernel_witness()
             }
         };
-        let fired = match self.warden.clear(self.fault) {
-            Ok(fired) => fired,
-            Err(error) => {
-                self.report.note(format!("{error}; the pause is undone"));
-                None
-            }
-        };
-        if let Some(moment) = fired {
-            undone = moment;
-            self.report.note("the warden ended it");
-        }
+        let fired = self.report.clear(&self.warden, "pause");
+        let undone = fired.unwrap_or(undone);
         if cpu_flat == Some(false) {
             self.report.note("threads ran or ended before the pause was over");
         }

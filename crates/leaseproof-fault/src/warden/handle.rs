@@ -1,7 +1,7 @@
 //! The run's end of the warden.
 
 use super::protocol::{Reply, Request, Undo, Ward};
-use super::{Healed, WORD};
+use super::{Healed, Traces, WORD, signals};
 use crate::torture_points::{self, reach};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::ProcessId;
@@ -81,7 +81,9 @@ impl Warden {
         let run = identity::me().map_err(WardenError::Start)?;
         let mark = identity::new_mark().map_err(WardenError::Start)?;
         // Our own binary, also when its file was replaced since.
-        let child = Command::new("/proc/self/exe")
+        let mut command = Command::new("/proc/self/exe");
+        signals::apart(&mut command);
+        let child = command
             .arg(WORD)
             .arg(&dir)
             .env_remove(torture_points::VARIABLE)
@@ -160,6 +162,23 @@ impl Warden {
     /// When it does not answer.
     pub fn end_all(&self) -> Result<Vec<Healed>, WardenError> {
         self.healed(&Request::EndAll)
+    }
+
+    /// Tells it what the run is about to make in a store: if the run is killed, files go with it, and the
+    /// names of keys are kept for [`journal::left_in_stores`](crate::journal::left_in_stores).
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn made(&self, traces: Traces) -> Result<(), WardenError> {
+        self.known(&Request::Made(traces))
+    }
+
+    /// Tells it that what was made for this key (the first of its [`Traces`]) is gone from the store.
+    ///
+    /// # Errors
+    /// When it does not answer.
+    pub fn swept(&self, key: &str) -> Result<(), WardenError> {
+        self.known(&Request::Swept { key: key.to_owned() })
     }
 
     pub(crate) fn cgroup(&self, path: &Path) -> Result<(), WardenError> {

@@ -7,6 +7,7 @@
 //!
 //! - `protocol`: what run and warden say to each other, which is also what the journal holds
 //! - `wards`: the state that the messages add up to, and its undoing
+//! - `traces`: what the run made in a store
 //! - `process`: the warden's own loop
 //! - `handle`: the run's end
 
@@ -14,10 +15,12 @@ mod handle;
 mod process;
 pub(crate) mod protocol;
 mod signals;
+pub(crate) mod traces;
 pub(crate) mod wards;
 
 pub use handle::{Warden, WardenError};
 pub use process::main;
+pub use traces::Traces;
 pub use wards::Healed;
 
 /// The hidden first argument by which our binary becomes a warden.

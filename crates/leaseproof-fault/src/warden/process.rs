@@ -11,7 +11,6 @@ use leaseproof_proc::clock::boot_now;
 use leaseproof_proc::identity;
 use leaseproof_proc::pidfd::PidFd;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::setsid;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -32,8 +31,6 @@ const INTRODUCTION: Duration = Duration::from_secs(60);
 /// run is at the other end of standard input.
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     signals::ignore();
-    // It fails only where we lead a session already, which is what is wanted.
-    let _ = setsid();
     let Some(dir) = args.into_iter().next() else {
         return ExitCode::from(2);
     };
@@ -221,12 +218,13 @@ impl Guard {
     }
 
     fn finish(mut self) -> ExitCode {
-        let healed = self.wards.end_all();
+        let mut healed = self.wards.end_all();
+        healed.extend(self.wards.sweep());
         if healed.iter().any(|one| matches!(one, Healed::Failed(_))) {
             // The journal stays, for the next start.
             return ExitCode::FAILURE;
         }
-        match self.journal.remove() {
+        match self.journal.close(&self.wards) {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         }

@@ -1,5 +1,6 @@
 //! What run and warden say to each other: JSON lines, one answer for each request.
 
+use super::traces::Traces;
 use super::wards::Healed;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
@@ -37,6 +38,10 @@ pub(crate) enum Request {
     Extend { fault: u64, processes: Vec<ProcessId> },
     /// A fault is undone.
     Clear { fault: u64 },
+    /// The run is about to make something in a store.
+    Made(Traces),
+    /// What it made for this key is gone from the store.
+    Swept { key: String },
     /// Undo every fault.
     UndoAll,
     /// Undo every fault and end every owner.

@@ -1,5 +1,20 @@
 //! The warden outlives the signals that end its run.
 
+use rustix::process::setsid;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+/// Puts the warden-to-be into a session of its own before it becomes our binary: a Ctrl-C that comes while it
+/// starts, before it can ignore anything, goes to the terminal's group and must not find it there.
+#[expect(unsafe_code, reason = "std can't start a process in a session of its own")]
+pub(super) fn apart(command: &mut Command) {
+    // SAFETY: between fork and exec only async-signal-safe calls may be made; setsid is one, it is a plain
+    // system call here, and turning its error into an `io::Error` allocates nothing.
+    unsafe {
+        command.pre_exec(|| Ok(setsid().map(drop)?));
+    }
+}
+
 /// Ignores what a terminal, a service manager or a shutdown sends to a whole group: the warden ends
 /// by itself as soon as the run is gone and all is undone, and not before.
 #[expect(unsafe_code, reason = "std has no way to ignore a signal")]

@@ -2,6 +2,7 @@
 //! journal replays the same requests into it.
 
 use super::protocol::{Request, Undo, Ward};
+use super::traces::Traces;
 use crate::shim;
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::cgroup::Cgroup;
@@ -29,6 +30,8 @@ pub enum Healed {
     Killed(ProcessId),
     /// A control group of the run was removed.
     CgroupRemoved(PathBuf),
+    /// A store file of the run was removed.
+    FileRemoved(PathBuf),
     /// Something could not be made good.
     Failed(String),
 }
@@ -41,6 +44,7 @@ impl fmt::Display for Healed {
             Self::ClockReset(path) => write!(f, "clock page {} was stepped and is set back", path.display()),
             Self::Killed(id) => write!(f, "process {} of the run was left and is ended", id.pid),
             Self::CgroupRemoved(path) => write!(f, "control group {} was left and is removed", path.display()),
+            Self::FileRemoved(path) => write!(f, "store file {} was left and is removed", path.display()),
             Self::Failed(what) => write!(f, "not healed: {what}"),
         }
     }
@@ -55,6 +59,7 @@ pub(crate) struct Wards {
     cgroups: BTreeSet<PathBuf>,
     owners: BTreeMap<ProcessId, Option<PathBuf>>,
     faults: BTreeMap<u64, Ward>,
+    traces: BTreeMap<String, Traces>,
 }
 
 impl Wards {
@@ -65,6 +70,7 @@ impl Wards {
             cgroups: BTreeSet::new(),
             owners: BTreeMap::new(),
             faults: BTreeMap::new(),
+            traces: BTreeMap::new(),
         }
     }
 
@@ -89,6 +95,12 @@ impl Wards {
             },
             Request::Clear { fault } => {
                 self.faults.remove(fault);
+            }
+            Request::Made(traces) => {
+                self.traces.insert(traces.name().to_owned(), traces.clone());
+            }
+            Request::Swept { key } => {
+                self.traces.remove(key);
             }
             Request::Hello { .. } | Request::UndoAll | Request::EndAll | Request::Ping => {}
         }
@@ -142,6 +154,25 @@ impl Wards {
             }
         }
         healed
+    }
+
+    /// Removes the store files of a run that is gone; what is left are keys in servers.
+    pub(crate) fn sweep(&mut self) -> Vec<Healed> {
+        let mut healed = Vec::new();
+        self.traces.retain(|_, traces| match traces.remove_files() {
+            Some(done) => {
+                let failed = done.iter().any(|one| matches!(one, Healed::Failed(_)));
+                healed.extend(done);
+                failed
+            }
+            None => true,
+        });
+        healed
+    }
+
+    /// What is still in stores, as far as is known.
+    pub(crate) fn traces(&self) -> impl Iterator<Item = &Traces> {
+        self.traces.values()
     }
 
     fn family(&self, root: ProcessId) -> Family {

@@ -10,6 +10,7 @@ use leaseproof_fault::launch::{Launch, launch};
 use leaseproof_fault::pause::pause_tree::pause_tree;
 use leaseproof_fault::pause::{Method, availability};
 use leaseproof_fault::torture_points::{self as points};
+use leaseproof_fault::warden::Traces;
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::family::marked;
 use leaseproof_proc::{cgroup, identity};
@@ -38,6 +39,8 @@ pub const ALL: &[Case] = &[
     ("journal-of-another-boot-ok", journal_of_another_boot),
     ("journal-names-a-stranger-ok", journal_names_a_stranger),
     ("warden-ends-with-its-run-ok", warden_ends_with_its_run),
+    ("store-traces-of-an-ended-run-ok", store_traces_of_an_ended_run),
+    ("store-traces-in-a-journal-ok", store_traces_in_a_journal),
 ];
 
 struct Victim {
@@ -145,6 +148,7 @@ fn killed_at_any_moment() {
         for method in ["sigstop", method] {
             let dir = tempfile::tempdir().expect("a folder");
             let mut victim = Victim::start(dir.path(), method, 600_000, None);
+            // The instant is the thing under test.
             thread::sleep(Duration::from_millis(4) * round);
             signal(victim.child.id(), Signal::KILL);
             victim.child.wait().expect("waits");
@@ -257,4 +261,76 @@ fn warden_ends_with_its_run() {
     drop(rig);
     assert!(!identity::is_alive(warden));
     assert!(!journal.exists());
+}
+
+/// What a scenario makes: in a file of its own below `dir`, or in a server.
+fn traces(dir: Option<&Path>, key: &str) -> Traces {
+    let file = dir.map(|dir| dir.join(format!("locks.{key}.db")));
+    if let Some(file) = &file {
+        fs::write(file, "rows").expect("writable");
+        fs::write(file.with_extension("db-wal"), "pages").expect("writable");
+    }
+    Traces {
+        store: "redis://:***@127.0.0.1:6379".to_owned(),
+        file,
+        keys: vec![format!("canary/{key}"), format!("lock-signal:canary/{key}")],
+    }
+}
+
+fn keys_left(dir: &Path) -> Vec<String> {
+    let left = journal::left_in_stores(dir).expect("readable");
+    left.iter()
+        .flat_map(|it| &it.traces)
+        .flat_map(|it| it.keys.clone())
+        .collect()
+}
+
+/// The run is gone without a word: the warden removes its files, and notes the keys that nobody swept.
+fn store_traces_of_an_ended_run() {
+    let stores = tempfile::tempdir().expect("a folder");
+    let Rig { dir, warden, .. } = Rig::new();
+    warden.made(traces(Some(stores.path()), "a")).expect("answers");
+    warden.made(traces(None, "b")).expect("answers");
+    warden.made(traces(None, "c")).expect("answers");
+    warden.swept("canary/b").expect("answers");
+    fs::write(stores.path().join("locks.db"), "a neighbour's").expect("writable");
+    assert_eq!(keys_left(dir.path()), Vec::<String>::new(), "the run still lives");
+    drop(warden);
+    let names: Vec<_> = fs::read_dir(stores.path())
+        .expect("readable")
+        .map(|entry| entry.expect("readable").file_name())
+        .collect();
+    assert_eq!(names, ["locks.db"]);
+    assert_eq!(keys_left(dir.path()), ["canary/c", "lock-signal:canary/c"]);
+    assert_eq!(journal::undo_all(dir.path()).expect("heals"), []);
+    for left in journal::left_in_stores(dir.path()).expect("readable") {
+        left.forget().expect("removable");
+    }
+    assert!(fs::read_dir(dir.path()).expect("readable").next().is_none());
+}
+
+/// The warden was killed, too, and perhaps the machine was started anew since.
+fn store_traces_in_a_journal() {
+    for boot in [identity::boot_id().expect("known"), "another".to_owned()] {
+        let (dir, stores) = (
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        );
+        let mut id = identity::me().expect("known");
+        id.start_ticks -= 1;
+        write_journal(dir.path(), &boot, id);
+        let journal = dir.path().join("warden-m.jsonl");
+        let mut text = fs::read_to_string(&journal).expect("readable");
+        let in_file = traces(Some(stores.path()), "a");
+        for it in [&in_file, &traces(None, "b"), &traces(None, "c")] {
+            text.push_str(&format!("{{\"made\":{}}}\n", serde_json::to_string(it).expect("JSON")));
+        }
+        text.push_str("{\"swept\":{\"key\":\"canary/b\"}}\n{\"swept\":{\"key\":\"canary");
+        fs::write(&journal, text).expect("writable");
+        let healed = journal::undo_all(dir.path()).expect("heals");
+        assert_eq!(healed, [Healed::FileRemoved(in_file.file.expect("a file"))]);
+        assert!(fs::read_dir(stores.path()).expect("readable").next().is_none());
+        assert_eq!(journal::undo_all(dir.path()).expect("heals"), [], "once is enough");
+        assert_eq!(keys_left(dir.path()), ["canary/c", "lock-signal:canary/c"]);
+    }
 }

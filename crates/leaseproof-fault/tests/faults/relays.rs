@@ -127,6 +127,7 @@ fn echo(mut stream: TcpStream) {
 }
 
 fn deaf(stream: TcpStream) {
+    // It never answers: the process ends before this does.
     thread::sleep(Duration::from_secs(3600));
     drop(stream);
 }

@@ -35,6 +35,7 @@ fn clock() {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| since.as_secs());
         println!("{wall} {}", start.elapsed().as_secs());
+        // Its pace, for which nobody waits.
         thread::sleep(Duration::from_millis(10));
     }
 }
@@ -72,6 +73,7 @@ fn run(dir: &Path, method: &str, hold: Duration) {
     let paused = pause_tree(&warden, owner.target(), method, hold, &FaultSink::none()).expect("pauses");
     println!("paused");
     if hold_on {
+        // It hangs until somebody kills it.
         thread::sleep(LONG);
     }
     paused.thaw().expect("thaws");

@@ -7,6 +7,7 @@ mod lease;
 mod pause;
 mod resource;
 mod scene;
+mod store;
 mod wire;
 
 pub(crate) use scene::{Scene, Stage};
@@ -60,6 +61,9 @@ fn look(name: PremiseName, scene: &Scene<'_, '_, '_>) -> Seen {
         PremiseName::KeyFree => lease::key_free(scene),
         PremiseName::LabHeldThroughout => lease::lab_held_throughout(scene),
         PremiseName::LeaseKept => lease::lease_kept(scene),
+        PremiseName::StoreDown => store::store_down(scene),
+        PremiseName::StoreBack => store::store_back(scene),
+        PremiseName::StoreStepped => store::store_stepped(scene),
         PremiseName::WriteHeld => resource::write_held(scene),
         PremiseName::SuccessorWrote => resource::successor_wrote(scene),
         PremiseName::HeldWritePlaced => resource::held_write_placed(scene),

@@ -12,9 +12,14 @@ fn ids(fault: &Fault<'_>) -> Vec<EventId> {
 
 /// Every thread stopped, CPU time flat in nanoseconds, two looks at the tree agree.
 pub(super) fn frozen(scene: &Scene<'_, '_, '_>) -> Seen {
-    let Some(fault) = scene.pause else {
-        return Seen::unknown("no pause is on record: run the scenario again", []);
-    };
+    match scene.pause {
+        Some(fault) => stood_still(fault),
+        None => Seen::unknown("no pause is on record: run the scenario again", []),
+    }
+}
+
+/// The same of one fault, whoever it met.
+pub(super) fn stood_still(fault: &Fault<'_>) -> Seen {
     let Some((_, confirmed)) = fault.confirmed else {
         return Seen::no(
             "the pause was not confirmed by the kernel: try --freeze with the other method",

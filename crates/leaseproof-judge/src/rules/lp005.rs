@@ -114,7 +114,9 @@ impl Applied {
         let (mut extended, mut expiries, mut vanished) = (Vec::new(), Vec::new(), Vec::new());
         for grant in &timeline.grants {
             expiries.extend(grant.first_expiry.map(|expires| (grant.begin, expires)));
-            expiries.extend(grant.extensions.iter().map(|change| (change.at, change.expires)));
+            // A renewal moves the expiry back where the store's clock had stepped back before it.
+            let changes = grant.extensions.iter().chain(&grant.shrinks);
+            expiries.extend(changes.map(|change| (change.at, change.expires)));
             extended.extend(grant.revives.map(|_| grant.begin));
             // Of several extensions between two readings only the last shows.
             extended.extend(grant.extensions.iter().map(|change| Moment {

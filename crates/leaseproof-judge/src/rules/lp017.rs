@@ -1,4 +1,4 @@
-//! The store lost or moved the lease: its epoch changed and a live grant was gone.
+//! The store lost or moved the lease: its epoch changed, or its clock stepped, and a live grant was gone.
 
 use super::{Facts, evidence};
 use crate::timeline::EndKind;
@@ -12,7 +12,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         .filter_map(|grant| Some((grant, grant.end.filter(|end| end.kind == EndKind::LostByStore)?)))
         .map(|(grant, end)| {
             let says = format!(
-                "the store's epoch changed, and {} was gone before its expiry",
+                "the store's epoch changed or its clock stepped, and {} was gone before its expiry",
                 grant.label()
             );
             let ids = evidence([grant.first.id, end.event]);

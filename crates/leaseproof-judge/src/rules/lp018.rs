@@ -1,4 +1,5 @@
-//! A clock stepped that the lab did not step: the store's, or the wall clock of this host.
+//! A clock stepped that should not: the store's, or the wall clock of this host. (The steps that the lab gives an
+//! owner are LP009's.)
 
 use super::{Facts, evidence};
 use crate::timeline::clock_stepped;

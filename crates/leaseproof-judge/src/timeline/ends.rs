@@ -135,10 +135,34 @@ fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bo
     asked || exited
 }
 
+/// A server that stopped may have extended a grant right before, and no look shows it: until a TTL after its
+/// last moment the grant may have stood. Nobody else can have held it meanwhile.
+fn unseen_extension(grant: &Grant<'_>, faults: &[Fault<'_>], ttl: Duration) -> Option<BootNanos> {
+    let stops = |fault: &&Fault<'_>| {
+        matches!(
+            fault.kind,
+            FaultKind::PauseStore | FaultKind::RestartStore | FaultKind::EmptyStore
+        )
+    };
+    let met = |began: &Moment| grant.may_cover(*began);
+    let began = faults.iter().filter(stops).filter_map(Fault::began).rfind(met)?;
+    Some(began.latest.plus(ttl))
+}
+
 /// Says of each grant from when acts are charged to its owner.
-pub(crate) fn charge(grants: &mut [Grant<'_>], owners: &[Owner<'_>], readings: &[(&Event, &Reading)], budget: &Budget) {
+pub(crate) fn charge(
+    grants: &mut [Grant<'_>],
+    owners: &[Owner<'_>],
+    readings: &[(&Event, &Reading)],
+    faults: &[Fault<'_>],
+    budget: &Budget,
+) {
     for grant in grants.iter_mut() {
-        let expiry = grant.expiry;
+        let unseen = unseen_extension(grant, faults, budget.ttl);
+        let expiry = grant.expiry.map(|expiry| match unseen {
+            Some(until) if until > expiry.latest => Moment::exact(until),
+            _ => expiry,
+        });
         let (due, for_writes) = match (grant.end, grant.by) {
             (Some(end), By::Owner(owner)) if end.kind.is_early() => {
                 let owner = &owners[owner];

@@ -76,7 +76,7 @@ impl<'h> Walk<'h> {
     fn step(&mut self, event: &'h Event, reading: &'h Reading, bracket: Moment, epoch_changed: bool, stepped: bool) {
         let Some(held) = &reading.held else {
             if let Some(index) = self.current.take() {
-                self.close(index, event, bracket, false, epoch_changed);
+                self.close(index, event, bracket, false, epoch_changed || stepped);
             }
             self.row = None;
             return;
@@ -86,7 +86,7 @@ impl<'h> Walk<'h> {
                 self.update(index, event, reading, held, bracket, stepped);
                 return;
             }
-            self.close(index, event, bracket, true, epoch_changed);
+            self.close(index, event, bracket, true, epoch_changed || stepped);
             self.current = None;
         } else if let Some(index) = self.row
             && same(&self.grants[index], held)
@@ -287,15 +287,15 @@ impl<'h> Walk<'h> {
     }
 
     /// It is gone, or another's; who did it is found out when all grants are known.
-    fn close(&mut self, index: usize, event: &Event, bracket: Moment, replaced: bool, epoch_changed: bool) {
+    fn close(&mut self, index: usize, event: &Event, bracket: Moment, replaced: bool, store_moved: bool) {
         let grant = &mut self.grants[index];
         // Where the expiry isn't shown, it can't have come before a TTL after the begin.
         let passed = match (grant.expiry, grant.bound) {
             (Some(expiry), _) => expiry.earliest <= bracket.latest.plus(JITTER),
-            (None, Some(ttl)) => !epoch_changed && grant.begin.earliest.plus(ttl) <= bracket.latest.plus(JITTER),
+            (None, Some(ttl)) => !store_moved && grant.begin.earliest.plus(ttl) <= bracket.latest.plus(JITTER),
             (None, None) => false,
         };
-        let kind = match (passed, epoch_changed, replaced) {
+        let kind = match (passed, store_moved, replaced) {
             (true, ..) => EndKind::Expired,
             (_, true, _) => EndKind::LostByStore,
             (.., true) => EndKind::Overwritten,

@@ -31,6 +31,7 @@ use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::{Ask, ScenarioId};
 use owner::{Ended, WallCount};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// A use of the store by the lab.
 #[derive(Copy, Clone, Debug)]
@@ -95,7 +96,13 @@ impl<'h> Timeline<'h> {
             &timeline.faults,
         );
         let budget = &history.ask.budget;
-        ends::charge(&mut timeline.grants, &timeline.owners, &timeline.readings, budget);
+        ends::charge(
+            &mut timeline.grants,
+            &timeline.owners,
+            &timeline.readings,
+            &timeline.faults,
+            budget,
+        );
         timeline.collect_acts();
         let reach = Reach::new(budget, &timeline.cycles);
         for owner in &mut timeline.owners {
@@ -144,7 +151,9 @@ impl<'h> Timeline<'h> {
             owner.order_sayings();
         }
         self.faults = Fault::join(&phases);
-        self.store = StoreCoverage::new(&self.coverage, &self.readings);
+        // What the lab itself bears between two looks.
+        let edge = (self.ask.budget.heartbeat / 2).max(Duration::from_millis(150));
+        self.store = StoreCoverage::new(&self.coverage, &self.readings, &self.faults, edge);
     }
 
     fn sort_writes(&mut self) {

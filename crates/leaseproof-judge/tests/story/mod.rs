@@ -2,20 +2,22 @@
 //! lab would write it.
 #![allow(dead_code, reason = "each test file tells its own part of the stories")]
 
+mod faults;
 pub mod flaws;
+mod owner;
 pub mod pauses;
+pub mod rounds;
 pub mod scenarios;
+pub mod server;
+mod store;
 
 use leaseproof_judge::{Policy, judge};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{
-    Coverage, Deed, Event, EventId, FaultEvent, FaultKind, FaultPhase, Held, LabDeed, Outcome, OwnerEvent, Reading,
-    Said, Source, What, Wire, WireSeen, Write,
-};
+use leaseproof_model::event::{Coverage, Deed, Event, EventId, Held, LabDeed, Outcome, Source, What};
 use leaseproof_model::history::History;
 use leaseproof_model::moment::Moment;
-use leaseproof_model::name::{OwnerName, ProcessId, Token};
+use leaseproof_model::name::{OwnerName, Token};
 use leaseproof_model::scenario::{Ask, PremiseName, ScenarioId, WitnessMode};
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use leaseproof_model::verdict::ScenarioVerdict;
@@ -177,239 +179,6 @@ impl Story {
         self.push(Source::Witness, Some(owner), about(ms), what)
     }
 
-    // Processes and faults.
-
-    pub fn started(&mut self, ms: Ms, owner: &str) -> &mut Self {
-        let slot = owner[..1].to_owned();
-        let process = ProcessId {
-            pid: 100 + ms as u32,
-            start_ticks: 7,
-        };
-        let restart = !owner.ends_with('1');
-        self.push(
-            Source::Process,
-            Some(owner),
-            about(ms),
-            What::Started { process, slot, restart },
-        )
-    }
-
-    pub fn ended(&mut self, ms: Ms, owner: &str, by_lab: bool) -> &mut Self {
-        let what = What::Ended {
-            status: (!by_lab).then_some(0),
-            signal: by_lab.then_some(9),
-            by_lab,
-        };
-        self.push(Source::Process, Some(owner), about(ms), what)
-    }
-
-    pub fn fault(&mut self, owner: &str, kind: FaultKind, phases: &[(FaultPhase, Ms)]) -> &mut Self {
-        self.fault += 1;
-        for (phase, ms) in phases {
-            let pauses = matches!(
-                kind,
-                FaultKind::PauseTree | FaultKind::PauseParent | FaultKind::PauseChild
-            );
-            let undone = *phase == FaultPhase::Undone;
-            let event = FaultEvent {
-                fault: self.fault,
-                kind,
-                phase: *phase,
-                method: if pauses { "sigstop" } else { "lab" }.to_owned(),
-                processes: Vec::new(),
-                threads: (pauses && *phase == FaultPhase::Confirmed).then_some((3, 3)),
-                cpu_flat: (pauses && undone).then_some(true),
-                looks_agree: (pauses && undone).then_some(true),
-                kernel_witness: None,
-                note: None,
-            };
-            self.push(Source::Fault, Some(owner), about(*ms), What::Fault(event));
-        }
-        self
-    }
-
-    pub fn paused(&mut self, owner: &str, kind: FaultKind, from: Ms, until: Ms) -> &mut Self {
-        use FaultPhase as P;
-        self.fault(
-            owner,
-            kind,
-            &[
-                (P::Asked, from - 1.0),
-                (P::Confirmed, from),
-                (P::Due, until - 0.4),
-                (P::Undone, until),
-            ],
-        )
-    }
-
-    // The store.
-
-    fn look(&mut self, ms: Ms) -> &mut Self {
-        let reading = Reading {
-            previous: Some(at((ms - LOOK).max(0.0))),
-            held: self.lease.clone(),
-            counter: Some(Token(self.counter)),
-            server_ns: None,
-            epoch: Some("run".to_owned()),
-        };
-        self.last_look = ms;
-        self.push(Source::Store, None, about(ms), What::Reading(reading))
-    }
-
-    /// A reading of a grant that began just before `ms`.
-    pub fn granted(&mut self, ms: Ms, holder: &str, token: u64) -> &mut Self {
-        self.granted_for(ms, holder, token, TTL)
-    }
-
-    pub fn granted_for(&mut self, ms: Ms, holder: &str, token: u64, ttl: Ms) -> &mut Self {
-        self.counter = self.counter.max(token);
-        let expires = Some(about(ms - 2.0 + ttl));
-        self.lease = Some(Held {
-            holder: holder.into(),
-            token: Some(Token(token)),
-            expires,
-            bound: None,
-            expired: false,
-            granted: None,
-            renewed: None,
-            write_lock: false,
-        });
-        self.look(ms)
-    }
-
-    /// Changes the lease as the next reading shows it.
-    pub fn shown(&mut self, ms: Ms, change: impl FnOnce(&mut Held)) -> &mut Self {
-        change(self.lease.as_mut().expect("the story has a lease"));
-        self.look(ms)
-    }
-
-    pub fn renewed(&mut self, ms: Ms) -> &mut Self {
-        self.shown(ms, |held| held.expires = Some(about(ms - 2.0 + TTL)))
-    }
-
-    /// A lease of the past is seen renewed, whoever has it at the end of the story.
-    pub fn renewed_at(&mut self, ms: Ms, holder: &str, token: u64) -> &mut Self {
-        let (lease, counter) = (self.lease.clone(), self.counter);
-        self.counter = token;
-        self.granted(ms, holder, token);
-        (self.lease, self.counter) = (lease, counter);
-        self
-    }
-
-    /// The key is seen free.
-    pub fn free(&mut self, ms: Ms) -> &mut Self {
-        self.lease = None;
-        self.look(ms)
-    }
-
-    /// The key is seen free, and the counter has moved on: a grant came and went between two looks.
-    pub fn counted(&mut self, ms: Ms, counter: u64) -> &mut Self {
-        self.counter = self.counter.max(counter);
-        self.free(ms)
-    }
-
-    // Owners.
-
-    pub fn said(&mut self, ms: Ms, owner: &str, event: OwnerEvent) -> &mut Self {
-        self.said_with(ms, owner, event, |_| ())
-    }
-
-    pub fn said_with(&mut self, ms: Ms, owner: &str, event: OwnerEvent, change: impl FnOnce(&mut Said)) -> &mut Self {
-        let mut said = Said {
-            event,
-            token: None,
-            boot: Some(at(ms)),
-            wall_ns: None,
-            valid_until: None,
-            thread: None,
-            grant: None,
-            attempt: None,
-            reason: None,
-            definite: None,
-        };
-        change(&mut said);
-        self.push(Source::Owner, Some(owner), about(ms), What::Said(said))
-    }
-
-    pub fn attempt(&mut self, ms: Ms, owner: &str, event: OwnerEvent, attempt: u64) -> &mut Self {
-        self.said_with(ms, owner, event, |said| said.attempt = Some(attempt))
-    }
-
-    pub fn acquired(&mut self, ms: Ms, owner: &str, token: u64) -> &mut Self {
-        self.said_with(ms, owner, OwnerEvent::Acquired, |said| said.token = Some(Token(token)))
-    }
-
-    // The resource.
-
-    pub fn wrote(&mut self, ms: Ms, owner: &str, token: u64) -> &mut Self {
-        self.wrote_with(ms, owner, token, |_| ())
-    }
-
-    pub fn wrote_with(&mut self, ms: Ms, owner: &str, token: u64, change: impl FnOnce(&mut Write)) -> &mut Self {
-        let mut write = Write {
-            serial: 0,
-            connection: u64::from(owner.as_bytes()[0]),
-            token: (token > 0).then_some(Token(token)),
-            bad_token: None,
-            accepted: true,
-            highest: None,
-            mode: self.ask.witness,
-            claims_owner: None,
-            begun: None,
-            arrived: None,
-            replay: false,
-        };
-        change(&mut write);
-        self.push(Source::Witness, Some(owner), about(ms), What::Write(write))
-    }
-
-    /// Writes every 50 ms from `from` to before `until`.
-    pub fn works(&mut self, from: Ms, until: Ms, owner: &str, token: u64) -> &mut Self {
-        let mut ms = from;
-        while ms < until {
-            self.wrote(ms, owner, token);
-            ms += 50.0;
-        }
-        self
-    }
-
-    /// Renews every 250 ms from `from` to before `until`, and says so.
-    pub fn renews(&mut self, from: Ms, until: Ms, owner: &str) -> &mut Self {
-        let mut ms = from;
-        while ms < until {
-            self.renewed(ms);
-            self.said(ms, owner, OwnerEvent::Renewed);
-            ms += 250.0;
-        }
-        self
-    }
-
-    pub fn wire(&mut self, ms: Ms, owner: &str, seen: WireSeen) -> &mut Self {
-        self.push(
-            Source::Relay,
-            Some(owner),
-            about(ms),
-            What::Wire(Wire {
-                connection: 1,
-                seen,
-                bytes: 40,
-            }),
-        )
-    }
-
-    pub fn shim(&mut self, ms: Ms, owner: &str, count: u64, offset_ns: i64) -> &mut Self {
-        self.push(
-            Source::Shim,
-            Some(owner),
-            about(ms),
-            What::WallReads {
-                count,
-                offset_ns,
-                mapped: true,
-            },
-        )
-    }
-
     /// Drops what does not match.
     pub fn without(&mut self, drop: impl Fn(&Event) -> bool) -> &mut Self {
         self.events.retain(|event| !drop(event));
@@ -472,54 +241,4 @@ pub fn codes(verdict: &ScenarioVerdict) -> Vec<String> {
     codes.sort();
     codes.dedup();
     codes
-}
-
-/// One more round of a cycle, `length` nanoseconds after the one before: names, tokens and numbers go on.
-pub fn repeat(cycle: &History, round: u64, length: u64, into: &mut Vec<Event>) {
-    let tokens = 3 * round;
-    let later = |at: BootNanos| BootNanos(at.0 + round * length);
-    let both = |at: Moment| Moment {
-        earliest: later(at.earliest),
-        latest: later(at.latest),
-    };
-    let next = |token: Token| Token(token.0 + tokens);
-    for event in &cycle.events {
-        let mut event = event.clone();
-        event.at = both(event.at);
-        event.cycle += u32::try_from(round).expect("a small number");
-        event.id = EventId(into.len() as u64 + 1);
-        event.seq = into.len() as u64;
-        match &mut event.what {
-            What::Started { .. } if round > 0 => continue,
-            What::Reading(reading) => {
-                reading.previous = reading.previous.map(later);
-                reading.counter = reading.counter.map(next);
-                if let Some(held) = &mut reading.held {
-                    let name = held.holder.as_str().split('#').next().expect("a name").to_owned();
-                    held.token = held.token.map(next);
-                    held.holder = format!("{name}#{}", held.token.map_or(0, |token| token.0)).into();
-                    held.expires = held.expires.map(both);
-                }
-            }
-            What::Write(write) => {
-                write.token = write.token.map(next);
-                write.serial = into.len() as u64 + 1;
-            }
-            What::Said(said) => {
-                said.token = said.token.map(next);
-                said.boot = said.boot.map(later);
-            }
-            What::Fault(fault) => fault.fault += round * 10,
-            What::Coverage(coverage) => {
-                // One span for all: the observer never stopped.
-                if round == 0 {
-                    coverage.until = BootNanos(u64::MAX);
-                } else {
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        into.push(event);
-    }
 }

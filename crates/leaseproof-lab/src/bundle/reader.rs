@@ -3,6 +3,7 @@
 use leaseproof_model::event::{Event, Source, What};
 use leaseproof_model::history::{EVENTS_SCHEMA, Header, History, Line};
 use leaseproof_model::name::OwnerName;
+use leaseproof_model::scenario::Ask;
 use leaseproof_model::verdict::NotOffered;
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -140,7 +141,9 @@ pub fn read_bundle(dir: &Path) -> Result<Bundle, String> {
         }
     }
     // A scenario that turned out not to be offered has left the begin of a record.
-    let offered = |history: &History| not_offered.iter().all(|it| it.id != history.ask.scenario);
+    let same =
+        |it: &NotOffered, ask: &Ask| it.id == ask.scenario && (it.store.is_empty() || it.store == ask.store.kind);
+    let offered = |history: &History| not_offered.iter().all(|it| !same(it, &history.ask));
     let histories = runs.into_values().filter(offered).collect();
     Ok(Bundle {
         header,
@@ -200,6 +203,7 @@ fn nameless(dir: &Path) -> Header {
         run: dir.file_name().unwrap_or_default().to_string_lossy().into_owned(),
         seed: 0,
         version: String::new(),
+        stores: Vec::new(),
         scenarios: Vec::new(),
         require: Vec::new(),
     }

@@ -30,7 +30,13 @@ struct Output {
 impl Log {
     /// Starts `events.jsonl` with its header.
     #[must_use]
-    pub fn start(file: File, run: &str, seed: u64, scenarios: &[ScenarioId], require: &[ScenarioId]) -> Arc<Self> {
+    pub fn start(
+        file: File,
+        run: &str,
+        seed: u64,
+        (scenarios, stores): (&[ScenarioId], &[String]),
+        require: &[ScenarioId],
+    ) -> Arc<Self> {
         let log = Self {
             out: Mutex::new(Output {
                 file: BufWriter::with_capacity(32 << 10, file),
@@ -45,6 +51,7 @@ impl Log {
             seed,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scenarios: scenarios.to_vec(),
+            stores: stores.to_vec(),
             require: require.to_vec(),
         }));
         log.flush();

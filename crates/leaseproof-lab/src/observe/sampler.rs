@@ -35,6 +35,7 @@ const FROZEN: Duration = Duration::from_millis(400);
 /// A running sampler; it stops when dropped.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
+    excused: Arc<AtomicBool>,
     looked: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
@@ -52,6 +53,8 @@ impl Sampler {
     ) -> std::io::Result<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = Arc::clone(&stop);
+        let excused = Arc::new(AtomicBool::new(false));
+        let excuse = Arc::clone(&excused);
         let looked = Arc::new(AtomicU64::new(0));
         let looking = Arc::clone(&looked);
         let thread = std::thread::Builder::new()
@@ -66,9 +69,11 @@ impl Sampler {
                     recorder,
                     settings,
                     last: None,
+                    untold: None,
                     told: None,
                     span: None,
                     blocked_since: None,
+                    excused: excuse,
                 };
                 let mut more = true;
                 // One look comes after the stop was asked for: the story's end is covered too.
@@ -82,9 +87,15 @@ impl Sampler {
             })?;
         Ok(Self {
             stop,
+            excused,
             looked,
             thread: Some(thread),
         })
+    }
+
+    /// Says that the store is down by our own doing: looks that fail meanwhile are no lateness of ours.
+    pub fn excuse(&self, excused: bool) {
+        self.excused.store(excused, Ordering::Relaxed);
     }
 
     /// When the last look ended.
@@ -137,9 +148,12 @@ struct Look {
     recorder: Recorder,
     settings: SamplerSettings,
     last: Option<(Moment, Reading)>,
+    /// The last look, as it was, where it was not recorded.
+    untold: Option<(Moment, Reading)>,
     told: Option<BootNanos>,
     span: Option<Span>,
     blocked_since: Option<BootNanos>,
+    excused: Arc<AtomicBool>,
 }
 
 impl Look {
@@ -170,10 +184,19 @@ impl Look {
         if changed {
             reading.previous = self.last.as_ref().map(|(at, _)| at.earliest);
         }
+        let untold = self.untold.take();
+        if changed && let Some((at, reading)) = untold {
+            // What was so up to the change. On a store that shows whole seconds a renewal may change
+            // nothing but how late the expiry can be: without this look a key that is gone right after it
+            // would seem never to have been renewed.
+            self.recorder.record(Source::Store, None, at, What::Reading(reading));
+        }
         if changed || self.told.is_none_or(|told| at.latest.since(told) >= STILL) {
             self.told = Some(at.latest);
             self.recorder
                 .record(Source::Store, None, at, What::Reading(reading.clone()));
+        } else {
+            self.untold = Some((at, reading.clone()));
         }
         if !changed && let Some((_, last)) = &self.last {
             // Of one expiry the narrowest reading is kept: "the same" is not transitive, and a wide
@@ -230,7 +253,7 @@ impl Look {
             _ => {
                 let gap = self.span.as_ref().map(|span| at.latest.since(span.until));
                 self.close();
-                if let Some(by) = gap {
+                if let Some(by) = gap.filter(|_| !self.excused.load(Ordering::Relaxed)) {
                     let what = "sampling the store".to_owned();
                     self.recorder.record(Source::Lab, None, at, What::RigLate { by, what });
                 }

@@ -2,10 +2,12 @@
 
 mod command;
 mod lines;
+mod name;
 mod output;
 mod secrets;
 mod slot;
 
 pub use command::Placeholders;
 pub use lines::{LinePatterns, parse_line};
+pub use name::RunMark;
 pub use slot::{OwnerSeat, Seating};

@@ -1,6 +1,7 @@
 //! A seat: one owner at a time, started anew by a supervisor's rules.
 
 use super::lines::LinePatterns;
+use super::name::RunMark;
 use super::output::Output;
 use super::secrets::Secrets;
 use crate::bundle::Recorder;
@@ -29,6 +30,9 @@ const RESTARTS: u32 = 30;
 const STILLBORN: Duration = Duration::from_millis(300);
 /// So many stillborn in a row, and it is said.
 const STILLBORN_IN_A_ROW: u32 = 3;
+
+/// How long the last words of an owner may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// What a seat needs to start an owner.
 pub struct Seating<'a> {
@@ -72,6 +76,7 @@ struct Seated {
 /// A seat of the stage.
 pub struct OwnerSeat {
     slot: &'static str,
+    mark: RunMark,
     name: OwnerName,
     count: u32,
     stillborn: u32,
@@ -83,11 +88,11 @@ pub struct OwnerSeat {
 impl OwnerSeat {
     /// A seat that nobody sits on yet.
     #[must_use]
-    pub fn empty(slot: &'static str) -> Self {
-        let name = OwnerName::from(format!("{slot}0"));
+    pub fn empty(slot: &'static str, mark: RunMark) -> Self {
         Self {
             slot,
-            name,
+            name: mark.name(slot, 0),
+            mark,
             count: 0,
             stillborn: 0,
             last_end: String::new(),
@@ -105,7 +110,7 @@ impl OwnerSeat {
     /// The name of the next one.
     #[must_use]
     pub fn next_name(&self) -> OwnerName {
-        OwnerName::from(format!("{}{}", self.slot, self.count + 1))
+        self.mark.name(self.slot, self.count + 1)
     }
 
     /// Its process, for faults.
@@ -270,9 +275,14 @@ impl OwnerSeat {
 
     /// The end of what it wrote, stderr first.
     fn last_words(&self) -> String {
-        let Some(path) = self.seated.as_ref().and_then(|seated| seated.output.as_deref()) else {
+        let Some((seated, path)) = self.seated.as_ref().and_then(|it| Some((it, it.output.as_deref()?))) else {
             return String::new();
         };
+        // It has ended, but what it said may be on its way still. A child that holds the pipe open is not waited for.
+        let patience = boot_now().plus(LAST_WORDS);
+        while boot_now() < patience && !seated.readers.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(2));
+        }
         ["err", "out"]
             .iter()
             .filter_map(|end| std::fs::read(path.with_extension(end)).ok())

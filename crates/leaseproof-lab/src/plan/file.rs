@@ -46,6 +46,10 @@ pub struct BudgetTable {
 pub struct StoreTable {
     /// The store's URL.
     pub url: Option<Text>,
+    /// More stores, to run on side by side.
+    pub also: Option<Vec<Text>>,
+    /// Kinds of store whose server is to be started for the run.
+    pub start: Option<Vec<Text>>,
     /// Faults and clean-up stay below it.
     pub prefix: Option<Text>,
     /// The key that runs are named after.

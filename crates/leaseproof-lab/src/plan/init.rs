@@ -14,7 +14,10 @@ renew_timeout = "200ms"           # how long one renewal may take before it has 
 # margin = ttl - heartbeat - renew_timeout - max_clock_drift: must be greater than worst_pause
 
 [store]
-url = "sqlite:.leaseproof/locks.db"   # or redis://[user:password@]host:port[/db], rediss://…[?ca=FILE]
+url = "sqlite:.leaseproof/locks.db"   # or redis://[user:password@]host:port[/db], etcd://…; rediss://…[?ca=FILE]
+                                  # or postgres://[user:password@]host[:port]/db
+# also = ["redis://127.0.0.1:7001"] # more stores: each scenario runs on each, side by side
+# start = ["redis"]               # servers to start for the run: only they meet faults of a store
 prefix = "canary/"                # faults and clean-up stay below it
 key = "canary/demo"               # a run uses <key>/<run>/<scenario>
 # owner_key = "lock:{key}"        # what your lock client makes of the key

@@ -7,6 +7,7 @@ use super::margin::margin_refusal;
 use super::nearest::nearest;
 use super::preset::{Preset, preset_names};
 use crate::owner::LinePatterns;
+use crate::scenarios::catalogue;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::scenario::ScenarioId;
 use std::collections::BTreeMap;
@@ -54,8 +55,10 @@ pub struct Plan {
 /// The store part of a plan.
 #[derive(Clone, Debug)]
 pub struct StorePlan {
-    /// The URL, with its secrets.
-    pub url: String,
+    /// The URLs, with their secrets: the run is on each of them.
+    pub urls: Vec<String>,
+    /// The kinds of store to start here, and to run on as well.
+    pub start: Vec<String>,
     /// The canary prefix.
     pub prefix: String,
     /// The key that runs are named after.
@@ -212,7 +215,7 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
             ));
         }
         Some(names) => place.scenarios(names)?,
-        None => ScenarioId::ALL.to_vec(),
+        None => catalogue::standard().collect(),
     };
     // What must be offered must be tried, or "required" would be true of what nobody looked at.
     scenarios.extend(&require);
@@ -273,8 +276,17 @@ impl Place<'_> {
                 preset.also_deletes.iter().map(|&key| key.to_owned()).collect()
             }),
         };
+        let start: Vec<String> = table
+            .start
+            .iter()
+            .flatten()
+            .map(|kind| kind.get_ref().clone())
+            .collect();
+        let standard = || start.is_empty().then(|| "sqlite:.leaseproof/locks.db".to_owned());
+        let also = table.also.iter().flatten().map(|url| url.get_ref().clone());
         Ok(StorePlan {
-            url: given(&table.url).unwrap_or_else(|| "sqlite:.leaseproof/locks.db".to_owned()),
+            urls: given(&table.url).or_else(standard).into_iter().chain(also).collect(),
+            start,
             prefix,
             key,
             owner_key,
@@ -376,7 +388,7 @@ impl Place<'_> {
         let mut chosen = Vec::new();
         for name in names {
             if name.get_ref() == "all" {
-                chosen.extend(ScenarioId::ALL);
+                chosen.extend(catalogue::standard());
                 continue;
             }
             let Some(id) = ScenarioId::from_name(name.get_ref()) else {

@@ -35,6 +35,10 @@ pub enum Need {
     Shim,
     /// An owner that sends tokens (unless the plan requires them).
     Token,
+    /// A store whose server leaseproof itself started: faults of a store meet no other.
+    OwnServer,
+    /// A store whose server ends leases by a clock that can be stepped through the shim.
+    SteppableServer,
 }
 
 const RECORD: WitnessMode = WitnessMode::Record;
@@ -255,6 +259,46 @@ pub const ALL: &[Spec] = &[
         needs: &[Need::Shim],
     },
     Spec {
+        id: ScenarioId::StorePaused,
+        does: "stops the store's server for longer than the TTL",
+        sound: "stops by its own clock, having heard nothing; goes on only with what the store then grants",
+        premises: &[P::Exercised, P::StoreDown, P::StoreBack],
+        availability: false,
+        contender: true,
+        witness: RECORD,
+        needs: &[Need::OwnServer],
+    },
+    Spec {
+        id: ScenarioId::StoreRestarted,
+        does: "kills the store's server and starts it again on its data",
+        sound: "keeps its lease where the store did, or acquires anew with a greater token",
+        premises: &[P::Exercised, P::StoreDown, P::StoreBack],
+        availability: false,
+        contender: true,
+        witness: RECORD,
+        needs: &[Need::OwnServer],
+    },
+    Spec {
+        id: ScenarioId::StoreEmptied,
+        does: "the same, and the server's data is gone",
+        sound: "can't save its tokens: only a store that keeps its data can (not among `all`)",
+        premises: &[P::Exercised, P::StoreDown, P::StoreBack],
+        availability: false,
+        contender: true,
+        witness: RECORD,
+        needs: &[Need::OwnServer],
+    },
+    Spec {
+        id: ScenarioId::StoreClock,
+        does: "steps the wall clock of the store's server forward by an hour",
+        sound: "stops with the first refused renewal; what the store did is the store's",
+        premises: &[P::Exercised, P::StoreStepped, P::OwnerRan],
+        availability: false,
+        contender: true,
+        witness: RECORD,
+        needs: &[Need::OwnServer, Need::SteppableServer],
+    },
+    Spec {
         id: ScenarioId::StaleToken,
         does: "replays an old token at the witness after a successor's write, and after its restart",
         sound: "a self-check of leaseproof's own rig: rejected both times",
@@ -265,6 +309,15 @@ pub const ALL: &[Spec] = &[
         needs: &[],
     },
 ];
+
+/// What `all` stands for. A store that lost its data can't keep its tokens, whoever its owners are: that is
+/// shown to whoever asks for it.
+pub fn standard() -> impl Iterator<Item = ScenarioId> {
+    ScenarioId::ALL
+        .iter()
+        .copied()
+        .filter(|id| *id != ScenarioId::StoreEmptied)
+}
 
 /// The spec of a scenario.
 #[must_use]

@@ -13,9 +13,10 @@ mod release;
 mod scene;
 mod stage;
 mod stale_token;
+mod store;
 mod waiting;
 
-use crate::prepare::Ready;
+use crate::prepare::{Ready, Site};
 use crate::settings::RunSettings;
 use leaseproof_model::history::History;
 use leaseproof_model::scenario::ScenarioId as Id;
@@ -33,12 +34,12 @@ pub enum Outcome {
 
 /// Runs one scenario from start to end.
 #[must_use]
-pub fn run(id: Id, settings: &RunSettings, ready: &Ready) -> Outcome {
+pub fn run(id: Id, settings: &RunSettings, ready: &Ready, site: &Site) -> Outcome {
     if matches!(id, Id::ClockForward | Id::ClockBack) {
         // Both arms at the same time: a twin that ran later would differ by the machine's load, too.
         return std::thread::scope(|scope| {
-            let twin = scope.spawn(|| arm(id, settings, ready, true));
-            let stepped = arm(id, settings, ready, false);
+            let twin = scope.spawn(|| arm(id, settings, ready, site, true));
+            let stepped = arm(id, settings, ready, site, false);
             // A twin that panicked takes the scenario with it: without the contrast nothing is shown.
             let twin = twin.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause));
             match (stepped, twin) {
@@ -50,33 +51,33 @@ pub fn run(id: Id, settings: &RunSettings, ready: &Ready) -> Outcome {
             }
         });
     }
-    arm(id, settings, ready, false)
+    arm(id, settings, ready, site, false)
 }
 
-fn not_offered(id: Id, ready: &Ready, why: &str) -> Outcome {
+fn not_offered(id: Id, site: &Site, why: &str) -> Outcome {
     Outcome::NotOffered(NotOffered {
         id,
-        store: ready.facts.kind.clone(),
+        store: site.name.clone(),
         why: why.to_owned(),
     })
 }
 
-fn arm(id: Id, settings: &RunSettings, ready: &Ready, twin: bool) -> Outcome {
+fn arm(id: Id, settings: &RunSettings, ready: &Ready, site: &Site, twin: bool) -> Outcome {
     // A thaw must come when it is due, whatever else the machine does. Refused to an ordinary user:
     // then a late thaw is seen, and the cycle is drawn again.
     let _ = leaseproof_proc::priority::raise_this_thread();
-    if let Err(why) = Stage::offered(id, ready) {
-        return not_offered(id, ready, &why);
+    if let Err(why) = Stage::offered(id, site) {
+        return not_offered(id, site, &why);
     }
-    let mut stage = match Stage::set(id, twin, settings, ready) {
+    let mut stage = match Stage::set(id, twin, settings, ready, site) {
         Ok(stage) => stage,
-        Err(why) => return Outcome::Ran(vec![Stage::never_set(id, twin, settings, ready, why)]),
+        Err(why) => return Outcome::Ran(vec![Stage::never_set(id, twin, settings, ready, site, why)]),
     };
     match script(id, &mut stage) {
         Err(Halt::NotOffered(why)) => {
             // Struck all the same; its record ends without an end line, and nobody judges it.
             drop(stage.strike(false));
-            not_offered(id, ready, &why)
+            not_offered(id, site, &why)
         }
         Err(Halt::Stopped) => Outcome::Ran(vec![stage.strike(false)]),
         Err(Halt::Abandoned(why)) => {
@@ -108,6 +109,10 @@ fn script(id: Id, stage: &mut Stage<'_>) -> Step {
         Id::RenewAfterLoss => release::renew_after_loss(stage),
         Id::ClockForward => clocks::forward(stage),
         Id::ClockBack => clocks::back(stage),
+        Id::StorePaused => store::paused(stage),
+        Id::StoreRestarted => store::restarted(stage, true),
+        Id::StoreEmptied => store::restarted(stage, false),
+        Id::StoreClock => store::clock(stage),
         Id::StaleToken => stale_token::run(stage),
     }
 }

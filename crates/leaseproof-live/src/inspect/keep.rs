@@ -55,6 +55,7 @@ impl Keep {
             seed: 0,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scenarios: Vec::new(),
+            stores: Vec::new(),
             require: Vec::new(),
         }));
         Ok(keep)

@@ -2,9 +2,17 @@
 //!
 //! They are kept apart from the store's adapters, which must not offer them.
 
+#[cfg(feature = "etcd")]
+mod etcd;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod redis;
 mod sqlite;
 
+#[cfg(feature = "etcd")]
+use crate::flawed::etcd::Etcd;
+#[cfg(feature = "postgres")]
+use crate::flawed::postgres::Postgres;
 use crate::flawed::redis::Redis;
 use crate::flawed::sqlite::Sqlite;
 use leaseproof_model::clock::BootNanos;
@@ -28,6 +36,10 @@ trait Wrong {
     fn grant_without_ttl(&self, key: &str, holder: &HolderId, timeout: Duration) -> Answer<Token>;
     /// Grants the lease with the token of the last grant, if nobody holds it.
     fn grant_with_old_token(&self, key: &str, holder: &HolderId, ttl: Duration, timeout: Duration) -> Answer<Token>;
+    /// Gives a TTL to a grant that has none; the grant's token from then on.
+    fn give_ttl(&self, key: &str, _: &HolderId, token: Token, ttl: Duration, timeout: Duration) -> Answer<Token> {
+        Ok(self.expire(key, ttl, timeout)?.map(|()| token))
+    }
     /// Sets the expiry, whoever holds the lease.
     fn expire(&self, key: &str, ttl: Duration, timeout: Duration) -> Answer<()>;
     /// Extends the grant, and puts it back where nobody holds the lease.
@@ -51,9 +63,13 @@ impl Flawed {
     /// # Errors
     /// When its URL can't be used.
     pub fn open(url: &StoreUrl) -> Result<Self, String> {
-        Ok(Self(match url.path() {
-            Some(path) => Box::new(Sqlite::new(path)?),
-            None => Box::new(Redis::new(&url.with_secrets())?),
+        Ok(Self(match url {
+            StoreUrl::Sqlite(path) => Box::new(Sqlite::new(path)?),
+            StoreUrl::Redis(_) => Box::new(Redis::new(&url.with_secrets())?),
+            #[cfg(feature = "etcd")]
+            StoreUrl::Etcd(_) => Box::new(Etcd::new(url)?),
+            #[cfg(feature = "postgres")]
+            StoreUrl::Postgres(_) => Box::new(Postgres::new(&url.with_secrets())?),
         }))
     }
 
@@ -66,11 +82,10 @@ impl Flawed {
     pub fn acquire_in_two_steps(&self, key: &str, owner: &str, ttl: Duration, timeout: Duration) -> Done<Grant> {
         self.acquire(key, owner, |holder| {
             let granted = self.0.grant_without_ttl(key, holder, timeout)?;
-            if granted.is_ok() {
-                std::thread::sleep(BETWEEN_STEPS);
-                let _ = self.0.expire(key, ttl, timeout)?;
-            }
-            Ok(granted)
+            let Ok(token) = granted else { return Ok(granted) };
+            std::thread::sleep(BETWEEN_STEPS);
+            let given = self.0.give_ttl(key, holder, token, ttl, timeout)?;
+            Ok(Ok(given.unwrap_or(token)))
         })
     }
 
@@ -97,8 +112,9 @@ impl Flawed {
     }
 
     fn acquire(&self, key: &str, owner: &str, grant: impl FnOnce(&HolderId) -> Answer<Token>) -> Done<Grant> {
-        // Not random, but no other grant has it: two never begin in one nanosecond of one process.
-        let incarnation = boot_now().0 ^ (u64::from(std::process::id()) << 44);
+        // Not random, but no other grant has it: two never begin in one nanosecond of one process. It is
+        // positive as a signed number too, since etcd's is the id of a lease.
+        let incarnation = (boot_now().0 ^ (u64::from(std::process::id()) << 44)) & (u64::MAX >> 1);
         let holder = HolderId::from(format!("{owner}#{incarnation:016x}"));
         done(|| {
             let token = grant(&holder)?;

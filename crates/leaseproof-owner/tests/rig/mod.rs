@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
 
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, What, Write};
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
+use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Administer, StoreUrl, open_administrator, open_observer};
 use leaseproof_witness::{Place, Setup, Witness};
 use rustix::process::{Pid, Signal, kill_process};
@@ -137,6 +139,11 @@ impl Rig {
         until("more writes", || {
             (self.writes(owner).len() >= before + more).then_some(())
         });
+    }
+
+    /// Waits until the clock of owners is past this.
+    pub fn until_past(&self, moment: BootNanos) {
+        until("that moment", || (boot_now() > moment).then_some(()));
     }
 
     pub fn held(&self) -> Option<Held> {

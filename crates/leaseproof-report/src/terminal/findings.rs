@@ -36,6 +36,7 @@ pub(super) fn all(
     records: &[&Record<'_>],
     end_is_told: bool,
     without_notices: bool,
+    rest: &str,
 ) {
     let mut groups: Vec<Vec<&Finding>> = Vec::new();
     let told = scenario
@@ -60,7 +61,7 @@ pub(super) fn all(
     }
     groups.sort_by_key(|group| !words::weighs(scenario, group[0]));
     for group in &groups {
-        one(paper, scenario, group, records);
+        one(paper, scenario, group, records, rest);
     }
 }
 
@@ -72,14 +73,15 @@ fn about_nobody(finding: &Finding) -> String {
     }
 }
 
-/// Whether two findings are about one owner, or about one and what was started anew in its place.
+/// Whether two findings are about one owner, or about one and what was started anew in its place: seat, count
+/// and letters of the run make a name.
 fn same_seat(a: &Finding, b: &Finding) -> bool {
     let seat = |it: &Finding| {
-        it.owner
-            .as_ref()
-            .map(|it| it.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned())
+        let name = it.owner.as_deref()?;
+        let seat = name.split(|c: char| c.is_ascii_digit()).next()?;
+        (!seat.is_empty() && seat != name).then(|| seat.to_owned())
     };
-    a.owner == b.owner || seat(a).is_some_and(|it| !it.is_empty() && seat(b) == Some(it))
+    a.owner == b.owner || seat(a).is_some() && seat(a) == seat(b)
 }
 
 /// Whether a notice only says again why the scenario ended early.
@@ -92,7 +94,7 @@ fn tells_the_end(finding: &Finding, records: &[&Record<'_>]) -> bool {
             .any(|(_, it)| matches!(it.what, What::Abandoned { .. }))
 }
 
-fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], records: &[&Record<'_>]) {
+fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], records: &[&Record<'_>], rest: &str) {
     let first = group[0];
     let paint = if words::weighs(scenario, first) {
         Paint::Bad
@@ -144,11 +146,11 @@ fn one(paper: &mut Paper, scenario: &ScenarioVerdict, group: &[&Finding], record
             .collect();
         let mut line = format!("proven by {}", ids.join(", "));
         if more(ids.len()) > 0 {
-            line.push_str(&format!(", and {} more: see the report", more(ids.len())));
+            line.push_str(&format!(", and {} more: {rest}", more(ids.len())));
         }
         paper.line(6, &[(Paint::Dim, &line)]);
     } else if more(shown.len()) > 0 {
-        let line = format!("and {} more: see the report", more(shown.len()));
+        let line = format!("and {} more: {rest}", more(shown.len()));
         paper.line(8, &[(Paint::Dim, &line)]);
     }
 }

@@ -7,8 +7,9 @@ use crate::visible::visible;
 use crate::words;
 use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict, Verdict};
 
-/// The scenario at this place of the run, and its twin where that has something of its own to tell.
-pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Record<'_>]) {
+/// The scenario at this place of the run, and its twin where that has something of its own to tell; `rest`
+/// says where the events are that are not told.
+pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Record<'_>], rest: &str) {
     let scenario = &run.scenarios[at];
     let twin_is_quiet = |twin: &ScenarioVerdict| twin.verdict == Verdict::Proven && !findings::any(twin);
     let mut notes = Vec::new();
@@ -19,11 +20,11 @@ pub(super) fn one(paper: &mut Paper, run: &RunVerdict, at: usize, records: &[Rec
         notes.push("its unstepped twin: proven");
     }
     let own: Vec<&Record<'_>> = records.iter().filter(|it| !it.history.ask.twin).collect();
-    block(paper, run, scenario, &own, &name(run, scenario), &notes);
+    block(paper, run, scenario, &own, &name(run, scenario), &notes, rest);
     if let Some(twin) = scenario.twin.as_deref().filter(|twin| !twin_is_quiet(twin)) {
         let own: Vec<&Record<'_>> = records.iter().filter(|it| it.history.ask.twin).collect();
         let name = format!("unstepped twin of {}", name(run, scenario));
-        block(paper, run, twin, &own, &name, &[]);
+        block(paper, run, twin, &own, &name, &[], rest);
     }
 }
 
@@ -42,6 +43,7 @@ fn block(
     records: &[&Record<'_>],
     name: &str,
     notes: &[&str],
+    rest: &str,
 ) {
     let interrupted = words::interrupted(run);
     let whole = records
@@ -97,7 +99,7 @@ fn block(
     if scenario.verdict == Verdict::CannotTell && !undecided {
         premises::in_full(paper, scenario);
     }
-    findings::all(paper, scenario, records, abandoned.is_some(), undecided);
+    findings::all(paper, scenario, records, abandoned.is_some(), undecided, rest);
     if scenario.verdict == Verdict::Violated {
         premises::in_short(paper, scenario);
     }

@@ -1,5 +1,6 @@
 //! What is told once for the whole run: the notices of proven scenarios, and the measures that matter.
 
+use super::Places;
 use super::paper::{Paint, Paper};
 use crate::visible::visible;
 use crate::words;
@@ -38,7 +39,7 @@ pub(super) fn notices(paper: &mut Paper, run: &RunVerdict) {
 }
 
 /// The three measures that are asked for first; the report and the JSON document have all.
-pub(super) fn measures(paper: &mut Paper, run: &RunVerdict) {
+pub(super) fn measures(paper: &mut Paper, run: &RunVerdict, places: &Places) {
     let longest = worst(run, "pause_ms");
     let late = worst(run, "thaw_late_ms");
     let after_due = worst(run, "last_act_after_due_ms");
@@ -67,14 +68,12 @@ pub(super) fn measures(paper: &mut Paper, run: &RunVerdict) {
     if lines.is_empty() {
         return;
     }
+    let whole = match places.report {
+        Some(_) => " (all of them are in the report)",
+        None => " (`--json` has all of them)",
+    };
     paper.gap_if(true);
-    paper.line(
-        0,
-        &[
-            (Paint::Bold, "measures"),
-            (Paint::Dim, " (all of them are in the report)"),
-        ],
-    );
+    paper.line(0, &[(Paint::Bold, "measures"), (Paint::Dim, whole)]);
     for line in lines {
         paper.line(2, &[(Paint::Plain, &line)]);
     }

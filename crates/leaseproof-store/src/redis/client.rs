@@ -10,12 +10,11 @@ use crate::patience::Patience;
 use crate::redis::allow::allows;
 use crate::redis::monitor::follow;
 use crate::redis::server::{Server, refusal, text};
-use crate::redis::stream::{Gate, Gated, tls_config};
 use crate::url::RedisUrl;
+use crate::wire::{Failed, Gate, Gated, Tls};
 use leaseproof_model::inspect::store_view::Monitored;
 use redis::aio::MultiplexedConnection;
 use redis::{Arg, AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value};
-use rustls::ClientConfig;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,30 +25,13 @@ use tokio::task::{JoinHandle, yield_now};
 /// After so many time-outs in a row a connection is given up: the network may have forgotten it.
 const TIME_OUTS: u8 = 3;
 
-/// How a request failed.
-#[derive(Debug)]
-pub(crate) enum Failed {
-    /// It certainly never left.
-    NotSent(StoreError),
-    /// It left, at least in part, and nobody knows.
-    Unknown(StoreError),
-}
-
-impl Failed {
-    pub(crate) fn into_error(self) -> StoreError {
-        match self {
-            Self::NotSent(error) | Self::Unknown(error) => error,
-        }
-    }
-}
-
 /// A client of one server.
 pub(crate) struct Client {
     url: RedisUrl,
     connect_timeout: Duration,
     /// All that may be sent, where that is bounded.
     allowed: Option<&'static [Allowed]>,
-    tls: Option<Arc<ClientConfig>>,
+    tls: Option<Tls>,
     link: Option<Link>,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
@@ -76,7 +58,10 @@ impl Client {
             url: url.clone(),
             connect_timeout,
             allowed: None,
-            tls: tls_config(url)?,
+            tls: url
+                .tls
+                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(), url))
+                .transpose()?,
             link: None,
             runtime: Some(runtime),
         })
@@ -170,7 +155,8 @@ impl Client {
         self.check(login.iter())?;
         let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
         let work = async {
-            let open = Gated::connect(&self.url, self.tls.clone(), Arc::new(Gate::default()));
+            let gate = Arc::new(Gate::default());
+            let open = Gated::connect(&self.url.host, self.url.port, self.tls.as_ref(), gate);
             let mut stream = tokio::time::timeout(self.connect_timeout, open)
                 .await
                 .map_err(|_| format!("no answer within {:?}", self.connect_timeout))?
@@ -230,7 +216,7 @@ impl Client {
 
     async fn open(&self) -> Result<Link, StoreError> {
         let gate = Arc::new(Gate::default());
-        let stream = Gated::connect(&self.url, self.tls.clone(), Arc::clone(&gate))
+        let stream = Gated::connect(&self.url.host, self.url.port, self.tls.as_ref(), Arc::clone(&gate))
             .await
             .map_err(|error| self.unreachable(&error))?;
         let mut login = RedisConnectionInfo::default()

@@ -250,7 +250,9 @@ impl Inspect for Inspector {
     }
 
     fn monitor(&mut self, key: &[u8], span: Duration, lines: u64) -> Result<Shown<Monitored>, StoreError> {
-        self.observer.client().monitor(key, span, lines).map(Shown::Is)
+        // Refused, or cut off: the readings are still worth having.
+        let watched = self.observer.client().monitor(key, span, lines);
+        Ok(watched.map_or_else(|error| Shown::Withheld(error.to_string()), Shown::Is))
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {

@@ -17,7 +17,6 @@ mod owner;
 mod script;
 mod server;
 mod slow_log;
-mod stream;
 mod tools;
 
 pub(crate) use administrator::Administrator;

@@ -1,5 +1,9 @@
 //! One store under test: the real thing, with hands that do not belong to the adapter.
 
+#[cfg(feature = "etcd")]
+use crate::etcd_server::EtcdServer;
+#[cfg(feature = "postgres")]
+use crate::postgres_server::PostgresServer;
 use crate::redis_server::RedisServer;
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -18,9 +22,59 @@ pub struct Plain {
     pub token: u64,
 }
 
+/// What the list may ask of a store, as data; nothing else in the list asks which store it is.
+#[derive(Clone, Debug)]
+pub struct Can {
+    /// Ends soon: the store's smallest TTL, where it has one.
+    pub short: Duration,
+    /// A time-out that a store which does not answer uses up.
+    pub brief: Duration,
+    /// Tokens are counted one by one for each key, by a counter that outlives the lease.
+    pub counts_tokens: bool,
+    /// A reading shows the server's clock.
+    pub shows_clock: bool,
+    /// A renewal may ask for another TTL than the grant did.
+    pub renews_to_another_ttl: bool,
+    /// A renewal this long after the one before is seen by the expiry that it moved.
+    pub sees_renewals_after: Duration,
+    /// There is a network in between: a frozen store answers no reader, and a request that was sent to
+    /// it may still be applied.
+    pub networked: bool,
+}
+
+impl Can {
+    const SQLITE: Self = Self {
+        short: Duration::from_millis(60),
+        brief: Duration::from_millis(50),
+        counts_tokens: true,
+        shows_clock: true,
+        renews_to_another_ttl: true,
+        sees_renewals_after: Duration::from_millis(5),
+        networked: false,
+    };
+
+    const REDIS: Self = Self {
+        networked: true,
+        ..Self::SQLITE
+    };
+
+    #[cfg(feature = "etcd")]
+    const ETCD: Self = Self {
+        short: Duration::from_secs(1),
+        brief: Duration::from_millis(300),
+        counts_tokens: false,
+        shows_clock: false,
+        renews_to_another_ttl: false,
+        // More than the second in which two renewals show the same number.
+        sees_renewals_after: Duration::from_millis(1500),
+        networked: true,
+    };
+}
+
 /// The store.
 pub struct Rig {
     pub url: StoreUrl,
+    pub can: Can,
     side: Side,
 }
 
@@ -31,6 +85,10 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    #[cfg(feature = "etcd")]
+    Etcd(EtcdServer),
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresServer),
 }
 
 impl Rig {
@@ -46,14 +104,42 @@ impl Rig {
             blocker: RefCell::new(None),
             _folder: folder,
         };
-        Self { url, side }
+        Self {
+            url,
+            can: Can::SQLITE,
+            side,
+        }
     }
 
     pub fn redis() -> Result<Self, String> {
         let server = RedisServer::start()?;
         Ok(Self {
             url: server.url().parse().expect("a URL"),
+            can: Can::REDIS,
             side: Side::Redis(RefCell::new(server)),
+        })
+    }
+
+    #[cfg(feature = "etcd")]
+    pub fn etcd(server: EtcdServer) -> Self {
+        Self {
+            url: server.url().parse().expect("a URL"),
+            can: Can::ETCD,
+            side: Side::Etcd(server),
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    pub fn postgres() -> Result<Self, String> {
+        let server = PostgresServer::start()?;
+        let url: StoreUrl = server.url().parse().expect("a URL");
+        leaseproof_store::open_administrator(&url, PATIENT)
+            .and_then(|mut lab| lab.prepare())
+            .expect("the table can be made");
+        Ok(Self {
+            url,
+            can: Can::REDIS,
+            side: Side::Postgres(server),
         })
     }
 
@@ -69,11 +155,7 @@ impl Rig {
         leaseproof_store::open_administrator(&self.url, PATIENT).expect("an administrator")
     }
 
-    pub fn is_redis(&self) -> bool {
-        matches!(self.side, Side::Redis(_))
-    }
-
-    /// The lease by `redis-cli`, or plain SQL; an expired row of SQLite is shown as it is.
+    /// The lease by `redis-cli`, `etcdctl`, `psql` or plain SQL; an expired row is shown as it is.
     pub fn plain(&self, key: &str) -> Option<Plain> {
         match &self.side {
             Side::Sqlite { file, .. } => file
@@ -98,6 +180,24 @@ impl Rig {
                     token: token.parse().expect("a token"),
                 })
             }
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => Some(Plain {
+                token: server.field(key, "ModRevision")?.parse().expect("a revision"),
+                holder: server.value(key)?,
+            }),
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => {
+                let row = server.psql_with(
+                    &[("key", key)],
+                    "SELECT token || '|' || holder || '#' || incarnation FROM leaseproof_lease \
+                     WHERE key = :'key' AND holder IS NOT NULL",
+                );
+                let (token, holder) = row.split_once('|')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: token.parse().expect("a token"),
+                })
+            }
         }
     }
 
@@ -112,6 +212,13 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
+            #[cfg(feature = "etcd")]
+            Side::Etcd(_) => None,
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => server
+                .psql_with(&[("key", key)], "SELECT token FROM leaseproof_lease WHERE key = :'key'")
+                .parse()
+                .ok(),
         }
     }
 
@@ -124,6 +231,18 @@ impl Rig {
             }
             Side::Redis(server) => {
                 server.borrow().cli(&["PERSIST", key]);
+            }
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => {
+                let value = server.value(key).expect("the key is there");
+                server.cli(&["put", "--", key, &value]);
+            }
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => {
+                server.psql_with(
+                    &[("key", key)],
+                    "UPDATE leaseproof_lease SET expires_at = NULL WHERE key = :'key'",
+                );
             }
         }
     }
@@ -139,6 +258,10 @@ impl Rig {
                 *blocker.borrow_mut() = Some(writer);
             }
             Side::Redis(server) => server.borrow().freeze(),
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => server.freeze(),
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => server.freeze(),
         }
     }
 
@@ -146,6 +269,23 @@ impl Rig {
         match &self.side {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
+            #[cfg(feature = "etcd")]
+            Side::Etcd(server) => server.thaw(),
+            #[cfg(feature = "postgres")]
+            Side::Postgres(server) => server.thaw(),
+        }
+    }
+
+    /// Looks on, until a renewal will be seen by what it moves; nothing changes meanwhile. Gives the last
+    /// look's moment.
+    pub fn look_on(&self, observer: &mut dyn Observe, key: &str, since: Moment) -> Moment {
+        loop {
+            std::thread::sleep(Duration::from_millis(5));
+            let (at, reading) = observer.read(key).expect("a reading");
+            assert_eq!(reading.previous, None, "looking is no change: {reading:?}");
+            if at.earliest >= since.latest.plus(self.can.sees_renewals_after) {
+                return at;
+            }
         }
     }
 
@@ -162,7 +302,7 @@ impl Rig {
     }
 }
 
-/// Nobody holds it: absent, or (SQLite) a row that is over.
+/// Nobody holds it: absent, or (SQLite, PostgreSQL) a row that is over.
 pub fn is_free(reading: &Reading) -> bool {
     reading.held.as_ref().is_none_or(|held| held.expired)
 }

@@ -5,12 +5,14 @@
 //! - `cycle`: a cycle begins, has its baseline, ends
 //! - `until`: waiting for what must be seen
 //! - `fault`: what is done to an owner
+//! - `server`: what is done to the store
 //! - `lab`: the lab itself as a silent successor
 
 mod cycle;
 mod fault;
 mod lab;
 mod opening;
+mod server;
 mod setting;
 mod until;
 
@@ -24,6 +26,7 @@ use crate::observe::Sampler;
 use crate::owner::OwnerSeat;
 use crate::prepare::Ready;
 use crate::progress::Progress;
+use crate::server::Server;
 use crate::settings::RunSettings;
 use leaseproof_fault::clock_step::Stepped;
 use leaseproof_model::budget::Budget;
@@ -79,6 +82,8 @@ pub struct Stage<'a> {
     dir: PathBuf,
     witness: Arc<Witness>,
     sampler: Option<Sampler>,
+    /// The store's server, where the scenario has one of its own.
+    server: Option<Server>,
     admin: Box<dyn Administer>,
     lease: Box<dyn Lease>,
     lab_grant: Option<Grant>,
@@ -124,6 +129,7 @@ impl Stage<'_> {
         let cycle = (self.cycle.max(1), self.wanted);
         (self.settings.watcher)(Progress::Step {
             id: self.spec.id,
+            store: self.ask.store.kind.clone(),
             cycle,
             step: step.to_owned(),
         });
@@ -213,9 +219,11 @@ impl Stage<'_> {
         if let Some(sampler) = self.sampler.take() {
             sampler.stop();
         }
-        if !self.settings.keep {
+        if !self.settings.keep && self.server.is_none() {
             self.sweep();
         }
+        // With all that it holds.
+        drop(self.server.take());
         let took = boot_now().since(self.began);
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         self.ready.meter.forget(&self.recorder);

@@ -1,7 +1,7 @@
 //! Owners come on and leave.
 
 use super::{Halt, Stage, Step};
-use crate::owner::OwnerSeat;
+use crate::owner::{OwnerSeat, RunMark};
 use leaseproof_model::name::OwnerName;
 use leaseproof_proc::clock::boot_now;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ impl Stage<'_> {
     /// Starts the owner alone and waits until it holds this key in this store.
     pub fn open_alone(&mut self) -> Step {
         self.say("starting the owner");
-        self.seats.push(OwnerSeat::empty("a"));
+        self.add_seat("a");
         self.start_seat(0, false)?;
         self.until_held()
     }
@@ -19,9 +19,14 @@ impl Stage<'_> {
     /// The same, then starts a second copy as the contender.
     pub fn open_with_contender(&mut self) -> Step {
         self.open_alone()?;
-        self.seats.push(OwnerSeat::empty("b"));
+        self.add_seat("b");
         self.start_seat(1, false)?;
         self.watch_heartbeats(1).map(drop)
+    }
+
+    fn add_seat(&mut self, slot: &'static str) {
+        let mark = RunMark::of(&self.ready.run);
+        self.seats.push(OwnerSeat::empty(slot, mark));
     }
 
     /// Where the owners' own output is kept.
@@ -145,7 +150,7 @@ impl Stage<'_> {
     /// Starts the owner as a waiter.
     pub fn start_waiter(&mut self) -> Step<OwnerName> {
         if self.seats.is_empty() {
-            self.seats.push(OwnerSeat::empty("a"));
+            self.add_seat("a");
             self.start_seat(0, false)?;
         } else {
             self.start_seat(0, true)?;

@@ -4,14 +4,16 @@ use super::{Halt, Stage, Step};
 use crate::bundle::Recorder;
 use crate::observe::{Sampler, SamplerSettings};
 use crate::owner::{Placeholders, Seating};
-use crate::prepare::Ready;
+use crate::prepare::{Ready, Site};
 use crate::scenarios::catalogue::{Need, spec};
 use crate::scenarios::draw::Draw;
 use crate::scenarios::scene::Scene;
+use crate::server::Server;
 use crate::settings::RunSettings;
 use leaseproof_fault::FaultSink;
 use leaseproof_fault::relay::{Relay, WireSink};
 use leaseproof_fault::shim::ShimFile;
+use leaseproof_fault::warden::Traces;
 use leaseproof_model::event::{Source, What};
 use leaseproof_model::history::History;
 use leaseproof_model::moment::Moment;
@@ -36,16 +38,34 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// Why not, in words for people.
-    pub fn offered(id: ScenarioId, ready: &Ready) -> Result<(), String> {
+    pub fn offered(id: ScenarioId, site: &Site) -> Result<(), String> {
         for need in spec(id).needs {
             match need {
-                Need::Tcp if ready.url.host_port().is_none() => {
+                Need::Tcp if site.url.host_port().is_none() => {
                     return Err(format!(
                         "{} is a file: there is no network between owner and store",
-                        ready.facts.kind
+                        site.facts.kind
                     ));
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
+                Need::OwnServer if site.recipe.is_none() => {
+                    return Err(match site.url.path() {
+                        Some(_) => format!("{} is a file: it has no server", site.facts.kind),
+                        None => format!(
+                            "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
+                            site.url.kind()
+                        ),
+                    });
+                }
+                Need::SteppableServer => {
+                    leaseproof_fault::shim::availability()?;
+                    if site.recipe.is_none_or(|recipe| !recipe.steppable) {
+                        return Err(format!(
+                            "no clock of {} can be stepped alone: it ends leases by a steady clock, or reads it without libc",
+                            site.facts.kind
+                        ));
+                    }
+                }
                 _ => {}
             }
         }
@@ -54,9 +74,16 @@ impl<'a> Stage<'a> {
 
     /// The record of a scenario whose stage could not be set: it is no pass.
     #[must_use]
-    pub fn never_set(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, why: String) -> History {
+    pub fn never_set(
+        id: ScenarioId,
+        twin: bool,
+        settings: &RunSettings,
+        ready: &Ready,
+        site: &Site,
+        why: String,
+    ) -> History {
         let recorder = Recorder::start(&ready.log);
-        let ask = ask(id, twin, settings, ready);
+        let ask = ask(id, twin, settings, ready, site);
         recorder.ask(&ask);
         let why = format!("its stage could not be set: {why}");
         recorder.record(Source::Lab, None, Moment::exact(boot_now()), What::Abandoned { why });
@@ -67,28 +94,62 @@ impl<'a> Stage<'a> {
     ///
     /// # Errors
     /// What failed.
-    pub fn set(id: ScenarioId, twin: bool, settings: &'a RunSettings, ready: &'a Ready) -> Result<Self, String> {
+    pub fn set(
+        id: ScenarioId,
+        twin: bool,
+        settings: &'a RunSettings,
+        ready: &'a Ready,
+        site: &'a Site,
+    ) -> Result<Self, String> {
         let spec = spec(id);
         let began = boot_now();
-        let name = if twin { format!("{id}-twin") } else { id.to_string() };
+        let name = match ready.sites.len() {
+            1 => arm_name(id, twin),
+            // Each store has its own rooms, and on a file its own file.
+            _ => format!("{}-{}", site.name, arm_name(id, twin)),
+        };
         let dir = ready
             .folder
             .room(&format!("stage/{name}"))
             .map_err(|error| error.to_string())?;
-        let url = own_store(&ready.url, &ready.run, &name);
+        let needs = |need| spec.needs.contains(&need);
+        let server = match site.recipe.filter(|_| needs(Need::OwnServer)) {
+            Some(recipe) => {
+                let steppable = needs(Need::SteppableServer);
+                Some(Server::start(recipe, &ready.warden, &dir.join("store"), steppable)?)
+            }
+            None => None,
+        };
+        let url = match &server {
+            Some(server) => server.url(),
+            None => own_store(&site.url, &ready.run, &name),
+        };
         let plan = &settings.plan;
         let plain_key = plain_key(id, twin, settings, ready);
         let recorder = Recorder::start(&ready.log);
-        let ask = ask(id, twin, settings, ready);
+        let ask = ask(id, twin, settings, ready, site);
         let key = ask.key.clone();
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
+        if !settings.keep {
+            // Before anything is there: a run that is killed must not leave more than its journal knows.
+            let traces = Traces {
+                store: url.to_string(),
+                file: url
+                    .path()
+                    .map(std::path::absolute)
+                    .transpose()
+                    .map_err(|error| error.to_string())?,
+                keys: keys_of(&key, &plain_key, settings),
+            };
+            ready.warden.made(traces).map_err(|error| error.to_string())?;
+        }
         let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
         admin.prepare().map_err(|error| error.to_string())?;
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
         let observer = leaseproof_store::open_observer(
             &url,
-            if ready.facts.writer_can_block {
+            if site.facts.writer_can_block {
                 READING_BESIDE_WRITERS
             } else {
                 READING
@@ -98,7 +159,7 @@ impl<'a> Stage<'a> {
         let rate = SamplerSettings {
             calm: Duration::from_millis(25),
             quick: Duration::from_millis(3),
-            gap: (ready.budget.heartbeat / 2).max(Duration::from_millis(150)),
+            gap: (site.budget.heartbeat / 2).max(Duration::from_millis(150)),
         };
         let sampler =
             Sampler::start(observer, key.clone(), recorder.clone(), rate).map_err(|error| error.to_string())?;
@@ -136,6 +197,7 @@ impl<'a> Stage<'a> {
             dir,
             witness: Arc::new(witness),
             sampler: Some(sampler),
+            server,
             admin,
             lease,
             lab_grant: None,
@@ -236,16 +298,7 @@ impl<'a> Stage<'a> {
 
     /// Removes what this scenario made in the store, and nothing else.
     pub(super) fn sweep(&mut self) {
-        let mut keys = vec![self.key.clone()];
-        keys.extend(
-            self.settings
-                .plan
-                .store
-                .also_deletes
-                .iter()
-                .map(|key| key.replace("{key}", &self.plain_key)),
-        );
-        let _ = self.admin.clean(&keys);
+        let cleaned = self.admin.clean(&keys_of(&self.key, &self.plain_key, self.settings));
         if let Some(path) = self.url.path() {
             for end in ["", "-wal", "-shm", "-journal"] {
                 let mut file = path.as_os_str().to_owned();
@@ -253,7 +306,19 @@ impl<'a> Stage<'a> {
                 let _ = std::fs::remove_file(file);
             }
         }
+        if cleaned.is_ok() || self.url.path().is_some() {
+            // What is not told stays in its journal, and is said at the next start.
+            let _ = self.ready.warden.swept(&self.key);
+        }
     }
+}
+
+/// The keys that a scenario makes, its lease's first.
+fn keys_of(key: &str, plain_key: &str, settings: &RunSettings) -> Vec<String> {
+    let also = settings.plan.store.also_deletes.iter();
+    std::iter::once(key.to_owned())
+        .chain(also.map(|template| template.replace("{key}", plain_key)))
+        .collect()
 }
 
 /// The name of a scenario's arm.
@@ -266,13 +331,13 @@ fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) 
     format!("{}/{}/{}", settings.plan.store.key, ready.run, arm_name(id, twin))
 }
 
-fn ask(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) -> Ask {
+fn ask(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, site: &Site) -> Ask {
     let (plan, spec) = (&settings.plan, spec(id));
     let plain_key = plain_key(id, twin, settings, ready);
     Ask {
         scenario: id,
-        store: ready.facts.clone(),
-        budget: ready.budget,
+        store: site.facts.clone(),
+        budget: site.budget,
         key: plan.store.owner_key.replace("{key}", &plain_key),
         cycles: plan.cycles,
         premises: spec.premises.to_vec(),

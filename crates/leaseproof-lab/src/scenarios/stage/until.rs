@@ -53,6 +53,13 @@ impl Stage<'_> {
         self.scene.writer_frozen
     }
 
+    /// Waits until a fault has outlasted the TTL.
+    pub fn until_over_ttl(&mut self, from: Moment) -> Step<BootNanos> {
+        let over = from.latest.plus(self.over_ttl());
+        self.wait(over, Some(over), |_| false)?;
+        Ok(over)
+    }
+
     /// Waits until the pause has this length.
     pub fn until_length(&mut self, pause: &Pause, length: Duration) -> Step<BootNanos> {
         self.say("paused");

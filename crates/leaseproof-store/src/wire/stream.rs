@@ -4,16 +4,12 @@
 //! no byte was handed to the socket can't have been applied. For that to stay true the gate can be
 //! shut, since the client library may still hold the request in a buffer.
 
-use crate::error::StoreError;
-use crate::url::RedisUrl;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use super::tls::Tls;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -25,12 +21,19 @@ use tokio_rustls::TlsConnector;
 pub(crate) struct Gate {
     sent: AtomicU64,
     shut: AtomicBool,
+    heard: OnceLock<u8>,
 }
 
 impl Gate {
     /// How many bytes were handed to the socket so far.
     pub(crate) fn sent(&self) -> u64 {
         self.sent.load(Ordering::SeqCst)
+    }
+
+    /// The first byte that came back, by which a server of another protocol is told.
+    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "an optional store asks"))]
+    pub(crate) fn first_heard(&self) -> Option<u8> {
+        self.heard.get().copied()
     }
 
     /// Lets nothing pass any more.
@@ -51,23 +54,37 @@ pub(crate) struct Gated {
 }
 
 impl Gated {
-    /// Connects to the server of `url`.
-    pub(crate) async fn connect(url: &RedisUrl, tls: Option<Arc<ClientConfig>>, gate: Arc<Gate>) -> io::Result<Self> {
-        let stream = tcp(&url.host, url.port).await?;
-        stream.set_nodelay(true)?;
-        let inner: Box<dyn Transport> = match tls {
-            None => Box::new(stream),
-            Some(config) => {
-                let name = ServerName::try_from(url.tls_name().to_owned())
-                    .map_err(|error| io::Error::new(io::ErrorKind::InvalidInput, error))?;
-                Box::new(TlsConnector::from(config).connect(name, stream).await?)
-            }
-        };
-        Ok(Self { inner, gate })
+    /// Connects to a server.
+    pub(crate) async fn connect(host: &str, port: u16, tls: Option<&Tls>, gate: Arc<Gate>) -> io::Result<Self> {
+        let stream = tcp(host, port).await?;
+        Ok(Self::over(secured(stream, tls).await?, gate))
+    }
+
+    /// Puts a transport behind a gate.
+    pub(crate) fn over(inner: Box<dyn Transport>, gate: Arc<Gate>) -> Self {
+        Self { inner, gate }
     }
 }
 
-async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+/// TLS on a stream, or the stream itself.
+pub(crate) async fn secured(stream: TcpStream, tls: Option<&Tls>) -> io::Result<Box<dyn Transport>> {
+    Ok(match tls {
+        None => Box::new(stream),
+        Some(tls) => {
+            let connector = TlsConnector::from(Arc::clone(&tls.config));
+            Box::new(connector.connect(tls.name.clone(), stream).await?)
+        }
+    })
+}
+
+/// Connects; small requests leave at once.
+pub(crate) async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
+    let stream = connected(host, port).await?;
+    stream.set_nodelay(true)?;
+    Ok(stream)
+}
+
+async fn connected(host: &str, port: u16) -> io::Result<TcpStream> {
     // A look-up needs a thread; an address needs none.
     if let Ok(address) = host.parse::<IpAddr>() {
         return TcpStream::connect(SocketAddr::new(address, port)).await;
@@ -88,7 +105,12 @@ impl AsyncRead for Gated {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_read(context, buffer)
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        if let Some(&first) = buffer.filled().get(before) {
+            self.gate.heard.get_or_init(|| first);
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -109,49 +131,6 @@ impl AsyncWrite for Gated {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.inner).poll_shutdown(context)
     }
-}
-
-/// What a server's certificate is checked by: the file of the URL, or the system's certificates.
-pub(crate) fn tls_config(url: &RedisUrl) -> Result<Option<Arc<ClientConfig>>, StoreError> {
-    if !url.tls {
-        return Ok(None);
-    }
-    let wrong = |why: String| StoreError::Url {
-        url: url.to_string(),
-        why,
-    };
-    let mut roots = RootCertStore::empty();
-    match &url.ca {
-        Some(file) => {
-            for certificate in certificates(file).map_err(wrong)? {
-                roots
-                    .add(certificate)
-                    .map_err(|error| wrong(format!("{}: {error}", file.display())))?;
-            }
-        }
-        None => {
-            // Some of a system's certificates are often broken; the others still count.
-            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        }
-    }
-    if roots.is_empty() {
-        return Err(wrong(
-            "no certificate to trust was found: give a PEM file by ?ca=PATH".to_owned(),
-        ));
-    }
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| wrong(error.to_string()))?
-        .with_root_certificates(roots)
-        .with_no_client_auth();
-    Ok(Some(Arc::new(config)))
-}
-
-fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    CertificateDer::pem_file_iter(file)
-        .and_then(Iterator::collect)
-        .map_err(|error| format!("the CA file {} can't be used: {error}", file.display()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,17 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use url::{Host, Url};
 
+#[cfg(feature = "etcd")]
+mod etcd;
+
+#[cfg(feature = "etcd")]
+pub use etcd::EtcdUrl;
+#[cfg(feature = "postgres")]
+mod postgres;
+
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresUrl;
+
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
@@ -15,6 +26,12 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
+    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+    #[cfg(feature = "etcd")]
+    Etcd(EtcdUrl),
+    /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresUrl),
 }
 
 /// The URL of a Redis server.
@@ -36,7 +53,11 @@ pub struct RedisUrl {
     given: Url,
 }
 
-const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] or rediss:// for TLS";
+const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS), \
+                   postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS)";
+
+/// Stores for which a build may have an adapter.
+const KNOWN: &[&str] = &["etcd", "etcds", "zk", "consul", "postgres", "postgresql"];
 
 impl FromStr for StoreUrl {
     type Err = StoreError;
@@ -48,6 +69,10 @@ impl FromStr for StoreUrl {
         match scheme {
             "sqlite" => sqlite(text, rest),
             "redis" | "rediss" => redis(text).map(Self::Redis),
+            #[cfg(feature = "etcd")]
+            "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
+            #[cfg(feature = "postgres")]
+            "postgres" | "postgresql" => PostgresUrl::parse(text).map(Self::Postgres),
             "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
                 text,
                 "a unix socket can't be watched or cut on its way: let the server listen on \
@@ -58,9 +83,8 @@ impl FromStr for StoreUrl {
                 text,
                 "Valkey speaks the Redis protocol: write redis:// (or rediss:// for TLS)".to_owned(),
             )),
-            "etcd" | "zk" | "consul" | "postgres" | "postgresql" => {
-                Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}")))
-            }
+            // What this build has an adapter for was met above.
+            _ if KNOWN.contains(&scheme) => Err(refuse(text, format!("this build has no adapter for {scheme}: {HOW}"))),
             _ => Err(refuse(text, format!("{scheme} is no store: {HOW}"))),
         }
     }
@@ -154,6 +178,17 @@ fn refuse(text: &str, why: String) -> StoreError {
     StoreError::Url { url: redact(text), why }
 }
 
+/// Puts host and port into a URL that has some.
+fn set_place(given: &mut Url, host: &str, port: u16) {
+    let text = match host.parse::<Ipv6Addr>() {
+        Ok(_) => format!("[{host}]"),
+        Err(_) => host.to_owned(),
+    };
+    // Both can only fail on a URL that has no host.
+    let _ = given.set_host(Some(&text));
+    let _ = given.set_port(Some(port));
+}
+
 /// A text that may be a URL, with anything that may be a password cut out.
 fn redact(text: &str) -> String {
     match (text.split_once("://"), text.rfind('@')) {
@@ -167,12 +202,16 @@ fn redact(text: &str) -> String {
 }
 
 impl StoreUrl {
-    /// `sqlite` or `redis`.
+    /// `sqlite`, `redis`, `etcd`, `postgres`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
             Self::Redis(_) => "redis",
+            #[cfg(feature = "etcd")]
+            Self::Etcd(_) => "etcd",
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => "postgres",
         }
     }
 
@@ -181,23 +220,17 @@ impl StoreUrl {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Sqlite(path) => Some(path),
-            Self::Redis(_) => None,
+            _ => None,
         }
     }
 
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        match self {
-            Self::Sqlite(_) => true,
-            Self::Redis(server) => {
-                server.host.eq_ignore_ascii_case("localhost")
-                    || server
-                        .host
-                        .parse()
-                        .is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
-            }
-        }
+        self.host_port().is_none_or(|(host, _)| {
+            host.eq_ignore_ascii_case("localhost")
+                || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
+        })
     }
 
     /// Host and port, where there is a network in between.
@@ -206,6 +239,10 @@ impl StoreUrl {
         match self {
             Self::Sqlite(_) => None,
             Self::Redis(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => Some((&server.host, server.port)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => Some((&server.host, server.port)),
         }
     }
 
@@ -214,8 +251,13 @@ impl StoreUrl {
     /// doesn't know that option needs a relay under the same name.
     #[must_use]
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
-        let Self::Redis(server) = self else {
-            return self.clone();
+        let server = match self {
+            Self::Sqlite(_) => return self.clone(),
+            Self::Redis(server) => server,
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => return Self::Postgres(server.behind(host, port)),
         };
         let mut moved = server.clone();
         if server.tls && server.host != host && server.server_name.is_none() {
@@ -224,13 +266,7 @@ impl StoreUrl {
         }
         moved.host = host.to_owned();
         moved.port = port;
-        let text = match host.parse::<Ipv6Addr>() {
-            Ok(_) => format!("[{host}]"),
-            Err(_) => host.to_owned(),
-        };
-        // Both can only fail on a URL that has no host, and this one has.
-        let _ = moved.given.set_host(Some(&text));
-        let _ = moved.given.set_port(Some(port));
+        set_place(&mut moved.given, host, port);
         Self::Redis(moved)
     }
 
@@ -240,6 +276,10 @@ impl StoreUrl {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(server) => server.given.to_string(),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.given.to_string(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.given.to_string(),
         }
     }
 }
@@ -256,6 +296,10 @@ impl fmt::Display for StoreUrl {
         match self {
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
             Self::Redis(server) => server.fmt(f),
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.fmt(f),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(server) => server.fmt(f),
         }
     }
 }
@@ -348,7 +392,7 @@ mod tests {
             ("redis://h?timeout=1", "not known"),
             ("unix:///run/redis.sock", "unix socket"),
             ("valkey://h", "redis://"),
-            ("etcd://h", "no adapter"),
+            ("zk://h", "no adapter"),
             ("http://h", "no store"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();

@@ -1,0 +1,92 @@
+//! The sound story of each fault of the store's own server.
+
+use super::pauses::{OVER, PAUSE, THAW, held_until_pause};
+use super::{Ms, Story, at};
+use leaseproof_model::event::{FaultKind, OwnerEvent, What};
+use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
+
+/// The server stops at 800 and goes on at 2000: `a1` hears nothing, stops by its own clock, and acquires anew.
+#[must_use]
+pub fn paused() -> Story {
+    paused_and_wrote_until(1690.0)
+}
+
+/// The same, and `a1` writes on until then.
+#[must_use]
+pub fn paused_and_wrote_until(until: Ms) -> Story {
+    let premises = [P::Exercised, P::StoreDown, P::StoreBack];
+    let mut s = held_until_pause(ScenarioId::StorePaused, &premises);
+    s.store_fault(FaultKind::PauseStore, PAUSE, THAW);
+    s.works(PAUSE + 10.0, until, "a1", 1)
+        .said(1100.0, "a1", OwnerEvent::RenewFailed)
+        .said(until, "a1", OwnerEvent::Lost);
+    s.free(THAW + 4.0);
+    again(&mut s, THAW + 20.0);
+    // Nobody could look while it stood still.
+    s.watched(0.0, PAUSE - 4.0).watched(THAW + 4.0, 3700.0);
+    s
+}
+
+/// `a1` acquires anew with token 2, and works to the end.
+fn again(s: &mut Story, ms: Ms) {
+    s.granted(ms, "a1#2", 2).acquired(ms, "a1", 2);
+    s.works(ms + 5.0, 3600.0, "a1", 2).renews(ms + 250.0, 3600.0, "a1");
+    s.end_cycle(OVER);
+}
+
+/// The server is killed at 800 and answers again at 1000: with its data the lease goes on, without it is gone.
+#[must_use]
+pub fn restarted(with_data: bool) -> Story {
+    let premises = [P::Exercised, P::StoreDown, P::StoreBack];
+    let mut s = held_until_pause(ScenarioId::StoreRestarted, &premises);
+    let kind = match with_data {
+        true => FaultKind::RestartStore,
+        false => FaultKind::EmptyStore,
+    };
+    s.store_fault(kind, PAUSE, 1000.0);
+    if with_data {
+        s.works(PAUSE + 10.0, 3600.0, "a1", 1).renews(1010.0, 3600.0, "a1");
+        s.end_cycle(OVER);
+    } else {
+        s.free(1004.0);
+        s.said_with(1010.0, "a1", OwnerEvent::RenewFailed, |said| said.definite = Some(true));
+        s.said(1011.0, "a1", OwnerEvent::Lost);
+        s.granted(1030.0, "a1#2", 1).acquired(1030.0, "a1", 1);
+        s.works(1035.0, 3600.0, "a1", 1).renews(1280.0, 3600.0, "a1");
+        s.end_cycle(OVER);
+    }
+    s.watched(0.0, PAUSE - 4.0).watched(1004.0, 3700.0);
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && event.at.earliest > at(1000.0)
+        {
+            reading.epoch = Some("another run".to_owned());
+        }
+    });
+    s
+}
+
+/// The server's clock steps by an hour at 800, and every lease is over.
+#[must_use]
+pub fn stepped() -> Story {
+    let premises = [P::Exercised, P::StoreStepped, P::OwnerRan];
+    let mut s = held_until_pause(ScenarioId::StoreClock, &premises);
+    s.store_fault(FaultKind::StepStoreClock, PAUSE, OVER - 10.0);
+    s.free(PAUSE + 4.0);
+    s.said_with(1000.0, "a1", OwnerEvent::RenewFailed, |said| said.definite = Some(true));
+    s.said(1001.0, "a1", OwnerEvent::Lost);
+    again(&mut s, 1020.0);
+    s.watched(0.0, 3700.0);
+    s.each(|event| {
+        let now = i64::try_from(event.at.earliest.0).expect("a small number");
+        let step = if event.at.earliest > at(PAUSE) {
+            3_600_000_000_000
+        } else {
+            0
+        };
+        if let What::Reading(reading) = &mut event.what {
+            reading.server_ns = Some(now + step);
+        }
+    });
+    s
+}

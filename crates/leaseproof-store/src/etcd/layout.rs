@@ -1,0 +1,91 @@
+//! What is stored, and how a grant's name gives its lease.
+//!
+//! A grant's incarnation is the id of its lease, which the client may choose: 16 hex digits. So whoever
+//! has the grant can renew it, in whatever process, and a value can be told to be ours by its form.
+
+use crate::value::{holder_id, holder_parts, new_incarnation, parse_stored};
+use leaseproof_model::name::HolderId;
+
+/// A name for a new grant, and the id of its lease: a positive number that no other lease has.
+pub(super) fn new_grant(holder: &str) -> (HolderId, i64) {
+    loop {
+        let incarnation = new_incarnation();
+        if let Some(id) = lease_id(&incarnation) {
+            return (holder_id(holder, &incarnation), id);
+        }
+    }
+}
+
+/// The id that an incarnation is; half of all 64-bit numbers are none.
+fn lease_id(incarnation: &str) -> Option<i64> {
+    if incarnation.len() != 16
+        || !incarnation
+            .bytes()
+            .all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
+    {
+        return None;
+    }
+    i64::from_str_radix(incarnation, 16).ok().filter(|&id| id > 0)
+}
+
+/// The lease of a grant.
+pub(super) fn lease_of(holder: &HolderId) -> Option<i64> {
+    lease_id(holder_parts(holder).1)
+}
+
+/// Who a stored value says holds the lease: our own form, or a foreign secret by its hash.
+pub(super) fn holder(value: &[u8]) -> HolderId {
+    ours(value).unwrap_or_else(|| foreign(value))
+}
+
+fn ours(value: &[u8]) -> Option<HolderId> {
+    let text = std::str::from_utf8(value).ok()?;
+    let (name, incarnation) = text.rsplit_once('#')?;
+    lease_id(incarnation).filter(|_| !name.is_empty())?;
+    Some(HolderId::from(text))
+}
+
+/// Hashed; a form that is Redis's own is a secret here like any other.
+fn foreign(value: &[u8]) -> HolderId {
+    let mut opaque = b"etcd:".to_vec();
+    opaque.extend_from_slice(value);
+    // The ending keeps it from having any form of ours.
+    opaque.push(0);
+    parse_stored(&opaque).0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_grant_names_its_lease() {
+        for _ in 0..100 {
+            let (id, lease) = new_grant("a#1");
+            assert!(lease > 0);
+            assert_eq!(lease_of(&id), Some(lease));
+            assert_eq!(holder(id.as_str().as_bytes()), id);
+        }
+    }
+
+    #[test]
+    fn foreign_values_are_hashed() {
+        for secret in [
+            &b"0f8fad5b-d9cb-469f"[..],
+            b"",
+            b"#0123456789abcdef",
+            b"a#0123456789abcde",
+            b"a#0123456789ABCDEF",
+            b"a#f123456789abcdef",
+            b"a#+123456789abcdef",
+            b"a#0000000000000000",
+            b"a#b#7",
+            b"\xffa#0123456789abcdef",
+        ] {
+            let id = holder(secret);
+            assert!(id.as_str().starts_with("value#"), "{id}");
+            assert_eq!(holder(secret), id);
+        }
+        assert_ne!(holder(b"one"), holder(b"two"));
+    }
+}

@@ -1,0 +1,22 @@
+//! etcd: a key attached to a lease, created in a transaction; spoken to by its JSON gateway.
+//!
+//! - `expiry`: what whole seconds, looked at again and again, say of the expiry
+//! - `layout`: what is stored, and how a grant's name gives its lease
+//! - `gateway`: calls, the login, and which errors mean *certainly not done*
+//! - `lease`: granting and revoking leases
+//!
+//! One member is asked. Each read of a key is linearizable, so that it does not matter which.
+
+mod administrator;
+mod expiry;
+mod gateway;
+mod layout;
+mod lease;
+mod message;
+mod observer;
+mod owner;
+mod server;
+
+pub(crate) use administrator::{Administrator, facts};
+pub(crate) use observer::Observer;
+pub(crate) use owner::Owner;

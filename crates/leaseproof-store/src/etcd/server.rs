@@ -1,0 +1,117 @@
+//! What a server says about itself, and its errors in our words.
+
+use crate::error::StoreError;
+use crate::etcd::message::{Header, Refusal};
+use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use std::time::Duration;
+
+/// The smallest TTL with the server's default settings: one and a half election time-outs of 1 s, in
+/// whole seconds (`minTTL` in etcdserver/server.go).
+pub(super) const USUAL_FLOOR: Duration = Duration::from_secs(2);
+
+/// The store's epoch. The term says who leads, since a term has one leader at most; and a server that
+/// was restarted, or lost its leader, comes back with another term.
+pub(super) fn epoch(header: &Header) -> String {
+    format!("{:x}/{}/{:x}", header.cluster_id, header.raft_term, header.member_id)
+}
+
+/// The semantics of a server.
+pub(super) fn facts(version: &str, floor: Duration) -> StoreFacts {
+    StoreFacts {
+        kind: "etcd".to_owned(),
+        version: if version.is_empty() { "unknown" } else { version }.to_owned(),
+        // A lease is revoked only when its time is over by the leader's steady clock, and a TTL is
+        // rounded up.
+        early_slack: Duration::ZERO,
+        // Up to 1 s of rounding up; the lessor looks each 500 ms; a revocation that failed is tried
+        // again after 3 s; and the log must be written. A change of leader grants a full TTL anew: that
+        // shows as another epoch.
+        late_bound: Duration::from_secs(5),
+        ttl_floor: Some(floor),
+        lock_delay: Duration::ZERO,
+        clock: StoreClock::ServerSteady,
+        expired_means: "the lease was revoked and the key went with it, in one revision: the leader's steady \
+                        clock has passed the expiry. A TTL of zero or less alone is no expiry, while the key is \
+                        there"
+            .to_owned(),
+        expiry_proof: ExpiryProof::SeenGone,
+        consistent_reading: true,
+        exact_moments: false,
+        writer_can_block: false,
+        shows_expiry: true,
+        shows_renewals: true,
+    }
+}
+
+/// gRPC codes with which a server refuses before it does anything: invalid argument, not found, already
+/// exists, permission denied, resource exhausted, failed precondition, out of range, unimplemented,
+/// unauthenticated. With any other (unavailable, deadline exceeded) the request may still be applied.
+pub(super) fn is_definite(refusal: &Refusal) -> bool {
+    matches!(refusal.code, 3 | 5 | 6 | 7 | 8 | 9 | 11 | 12 | 16)
+}
+
+/// Whether a new login helps: the token is unknown (a restart, five minutes of silence) or older than the
+/// last change of rights.
+pub(super) fn is_stale_login(refusal: &Refusal) -> bool {
+    ["invalid auth token", "revision of auth store is old"]
+        .iter()
+        .any(|words| refusal.message.contains(words))
+}
+
+/// A refusal, in our words.
+pub(super) fn refusal(url: &str, refusal: &Refusal) -> StoreError {
+    let hints = [
+        (
+            "user name is empty",
+            ": put user and password into the URL, etcd://USER:PASSWORD@host",
+        ),
+        ("authentication failed", ": user or password of the URL are wrong"),
+        ("permission denied", ": this user lacks a permission"),
+        (
+            "authentication is not enabled",
+            ": this server asks for no login, take user and password off the URL",
+        ),
+        ("invalid auth token", ": try again"),
+        (
+            "database space exceeded",
+            ": compact and defragment it, then disarm its alarm",
+        ),
+    ];
+    let words = &refusal.message;
+    match hints.iter().find(|(part, _)| words.contains(part)) {
+        Some((_, hint)) => StoreError::Refused {
+            url: url.to_owned(),
+            why: format!("{words}{hint}"),
+        },
+        None => StoreError::Unexpected(format!("{words} (gRPC code {})", refusal.code)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn epochs_are_written_as_etcdctl_writes_ids() {
+        let header = Header {
+            cluster_id: 16_669_793_395_648_480_238,
+            member_id: 1_767_428_333_833_140_196,
+            revision: 9,
+            raft_term: 2,
+        };
+        assert_eq!(epoch(&header), "e75700c5e2c7c3ee/2/18872ab49415b7e4");
+    }
+
+    #[test]
+    fn a_time_out_of_the_server_is_no_refusal() {
+        let with = |code, message: &str| Refusal {
+            code,
+            message: message.to_owned(),
+        };
+        assert!(!is_definite(&with(14, "etcdserver: request timed out")));
+        assert!(!is_definite(&with(0, "")));
+        assert!(is_definite(&with(7, "etcdserver: permission denied")));
+        assert!(is_stale_login(&with(16, "etcdserver: invalid auth token")));
+        assert!(!is_stale_login(&with(3, "etcdserver: authentication failed")));
+    }
+}

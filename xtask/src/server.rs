@@ -1,0 +1,34 @@
+//! The stores' servers that the harnesses run on, each of our own on loopback.
+
+use crate::etcd::Etcd;
+use crate::postgres_server::PostgresServer;
+use crate::redis::Redis;
+use std::any::Any;
+
+/// A running server; it ends when dropped.
+pub struct Server {
+    /// How it is reached.
+    pub url: String,
+    _held: Box<dyn Any>,
+}
+
+impl Server {
+    /// Starts the server of a store; `None` where the store has none.
+    ///
+    /// # Errors
+    /// Why it can't be started, and what to set.
+    pub fn start(store: &str) -> Option<Result<Self, String>> {
+        let held = |url: String, it: Box<dyn Any>| Self { url, _held: it };
+        Some(match store {
+            "redis" => Redis::start()
+                .map(|it| held(it.url(), Box::new(it)))
+                .ok_or_else(|| "there is no redis-server (set LEASEPROOF_REDIS_SERVER)".to_owned()),
+            "etcd" => Etcd::start()
+                .map(|it| held(it.url(), Box::new(it)))
+                .ok_or_else(|| "there is no etcd (set LEASEPROOF_ETCD)".to_owned()),
+            // Scenarios side by side have many connections, and each costs it a process.
+            "postgres" => PostgresServer::start_with(&["max_connections=400"]).map(|it| held(it.url(), Box::new(it))),
+            _ => return None,
+        })
+    }
+}

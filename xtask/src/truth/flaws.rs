@@ -1,0 +1,156 @@
+//! Flawed owners and witnesses: each must show its required code, and none that is forbidden.
+
+use super::gist::{codes, is_cannot_tell, sore_points};
+use super::recheck::Kept;
+use super::{TruthArgs, progress};
+use crate::matrix::Matrix;
+use crate::plan::quick;
+use crate::runs::{self, Job, Ran};
+use leaseproof_model::scenario::ScenarioId;
+use leaseproof_model::verdict::Verdict;
+use leaseproof_owner::{Expectation, Flaw};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// The flawed witnesses, and what must be said of each.
+const WITNESSES: &[(&str, Expectation)] = &[
+    ("accept-all", witness(ScenarioId::PauseInsideWrite, &["LP002"], &[])),
+    (
+        "forget-on-restart",
+        witness(ScenarioId::StaleToken, &["LP002"], &["LP026"]),
+    ),
+    (
+        "equality",
+        witness(ScenarioId::PauseInsideWrite, &["LP026"], &["LP002", "LP016"]),
+    ),
+    (
+        "first-writer-wins",
+        witness(ScenarioId::PauseInsideWrite, &["LP026"], &["LP002", "LP016"]),
+    ),
+];
+
+const fn witness(
+    scenario: ScenarioId,
+    required: &'static [&'static str],
+    allowed: &'static [&'static str],
+) -> Expectation {
+    Expectation {
+        scenario,
+        store_kind: None,
+        required,
+        allowed,
+        evidence: "the witness's own order",
+    }
+}
+
+/// Runs them on one store.
+#[expect(clippy::too_many_arguments, reason = "the sums of one command")]
+pub fn run(
+    args: &TruthArgs,
+    program: &Path,
+    out: &Path,
+    store: &str,
+    url: &str,
+    matrix: &mut Matrix,
+    wrong: &mut Vec<String>,
+    kept: &mut Vec<Kept>,
+) -> Result<(), String> {
+    let mut jobs = Vec::new();
+    let mut wanted: BTreeMap<String, Expectation> = BTreeMap::new();
+    for &flaw in Flaw::ALL
+        .iter()
+        .filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str()))
+    {
+        for expectation in flaw.expectations() {
+            if !expectation.is_for(store) || !expectation.is_expressible() {
+                continue;
+            }
+            let label = format!("{store} {flaw} in {}", expectation.scenario);
+            wanted.insert(label.clone(), *expectation);
+            for number in 0..args.runs {
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
+                arguments
+                    .extend(["--store", url, "--scenario", expectation.scenario.as_str(), "--seed"].map(str::to_owned));
+                arguments.extend([number.to_string(), "--".to_owned()]);
+                arguments.extend(["leaseproof", "owner", "--flaw", flaw.as_str()].map(str::to_owned));
+                jobs.push(Job {
+                    label: label.clone(),
+                    arguments,
+                    number,
+                });
+            }
+        }
+    }
+    if args.flaw.is_empty() {
+        for (flaw, expectation) in WITNESSES {
+            let label = format!("{store} witness {flaw} in {}", expectation.scenario);
+            wanted.insert(label.clone(), *expectation);
+            for number in 0..args.runs {
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
+                let words = [
+                    "--store",
+                    url,
+                    "--scenario",
+                    expectation.scenario.as_str(),
+                    "--witness-flaw",
+                    flaw,
+                ];
+                arguments.extend(words.map(str::to_owned));
+                jobs.push(Job {
+                    label: label.clone(),
+                    arguments,
+                    number,
+                });
+            }
+        }
+    }
+    let total = jobs.len();
+    let told = progress(total);
+    for ran in runs::all(program, jobs, args.side_by_side, out, told) {
+        let expectation = wanted.get(&ran.job.label).ok_or("a run of no flaw")?;
+        let (right, why) = meets(&ran, expectation);
+        let codes = ran.verdict.as_ref().map(codes).unwrap_or_default();
+        matrix.add(&ran.job.label, right, is_cannot_tell(&ran), &codes);
+        if !right {
+            wrong.push(format!(
+                "{} #{}: {why} ({})",
+                ran.job.label,
+                ran.job.number,
+                ran.folder.display()
+            ));
+        } else if ran.job.number == 0 {
+            kept.push(Kept {
+                label: ran.job.label,
+                folder: ran.folder,
+                required: expectation.required,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn meets(ran: &Ran, expectation: &Expectation) -> (bool, String) {
+    let verdict = match &ran.verdict {
+        Ok(verdict) => verdict,
+        Err(why) => return (false, why.clone()),
+    };
+    let found = codes(verdict);
+    let missing: Vec<_> = expectation
+        .required
+        .iter()
+        .filter(|&&code| !found.contains(code))
+        .collect();
+    let forbidden: Vec<_> = expectation
+        .forbidden()
+        .into_iter()
+        .filter(|code| found.contains(*code))
+        .collect();
+    if !verdict.not_offered.is_empty() {
+        return (false, format!("not offered: {}", verdict.not_offered[0].why));
+    }
+    let right = missing.is_empty() && forbidden.is_empty() && verdict.verdict != Verdict::CannotTell;
+    (
+        right,
+        format!("missing {missing:?}, forbidden {forbidden:?}, {}", sore_points(verdict)),
+    )
+}
