@@ -12,6 +12,7 @@
 //! - [`scenario`]: what a scenario asks, and its premises, as data
 //! - [`event`], [`history`]: the record
 //! - [`rule`], [`finding`], [`verdict`]: the answer
+//! - [`inspect`]: one look at a lease in use
 
 pub mod budget;
 pub mod clock;
@@ -19,6 +20,7 @@ pub mod event;
 mod evidence;
 pub mod finding;
 pub mod history;
+pub mod inspect;
 pub mod moment;
 pub mod name;
 pub mod rule;

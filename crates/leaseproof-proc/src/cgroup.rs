@@ -167,7 +167,7 @@ impl Cgroup {
 pub fn home() -> Result<PathBuf, String> {
     let mounts = fs::read_to_string("/proc/self/mountinfo").map_err(|error| format!("mountinfo: {error}"))?;
     let own = fs::read_to_string("/proc/self/cgroup").map_err(|error| format!("/proc/self/cgroup: {error}"))?;
-    let mount = mount_of(&mounts).ok_or("no control group file system of version 2 is mounted")?;
+    let mount = mount_of(&mounts, None).ok_or("no control group file system of version 2 is mounted")?;
     if !mount.writable {
         return Err(format!("{} is mounted read-only", mount.point.display()));
     }
@@ -187,14 +187,40 @@ struct Mount {
     writable: bool,
 }
 
-fn mount_of(mountinfo: &str) -> Option<Mount> {
+/// The control group of `pid` under a controller of version 1, or (`None`) in version 2; none where
+/// nothing of the kind is mounted, or the mount does not show the group.
+#[must_use]
+pub fn of(pid: u32, controller: Option<&str>) -> Option<Cgroup> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let groups = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+    let mount = mount_of(&mounts, controller)?;
+    let own = groups.lines().find_map(|line| {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (names, path) = (fields.next()?, fields.next()?);
+        let wanted = match controller {
+            Some(controller) => names.split(',').any(|name| name == controller),
+            None => names.is_empty(),
+        };
+        wanted.then_some(path)
+    })?;
+    let below = Path::new(own).strip_prefix(&mount.root).ok()?;
+    Some(Cgroup::at(mount.point.join(below)))
+}
+
+fn mount_of(mountinfo: &str, controller: Option<&str>) -> Option<Mount> {
     mountinfo.lines().find_map(|line| {
         let (left, right) = line.split_once(" - ")?;
         let mut right = right.split(' ');
-        if right.next()? != "cgroup2" {
+        let kind = right.next()?;
+        let options = right.nth(1)?;
+        let wanted = match controller {
+            Some(controller) => kind == "cgroup" && options.split(',').any(|option| option == controller),
+            None => kind == "cgroup2",
+        };
+        if !wanted {
             return None;
         }
-        let writable_super = right.nth(1)?.split(',').next()? == "rw";
+        let writable_super = options.split(',').next()? == "rw";
         let mut left = left.split(' ').skip(3);
         let root = unescape(left.next()?);
         let point = unescape(left.next()?);
@@ -232,21 +258,24 @@ mod tests {
 
     #[test]
     fn hybrid_mount_ok() {
-        let mount = mount_of(HYBRID).expect("found");
+        let mount = mount_of(HYBRID, None).expect("found");
         assert_eq!(mount.point, Path::new("/sys/fs/cgroup/unified"));
         assert!(mount.writable);
+        let freezer = mount_of(HYBRID, Some("freezer")).expect("found");
+        assert_eq!(freezer.point, Path::new("/sys/fs/cgroup/freezer"));
+        assert!(mount_of(HYBRID, Some("cpu")).is_none());
     }
 
     #[test]
     fn version_one_alone_bad() {
         let lines: String = HYBRID.lines().take(2).map(|line| format!("{line}\n")).collect();
-        assert!(mount_of(&lines).is_none());
+        assert!(mount_of(&lines, None).is_none());
     }
 
     #[test]
     fn read_only_mount_bad() {
         let line = "41 31 0:38 / /sys/fs/cgroup ro,nosuid - cgroup2 cgroup2 rw";
-        assert!(!mount_of(line).expect("found").writable);
+        assert!(!mount_of(line, None).expect("found").writable);
     }
 
     #[test]

@@ -1,5 +1,6 @@
-//! The document that `--json` prints and that the bundle keeps as `verdict.json`.
+//! The documents that `--json` prints; the bundle keeps a run's as `verdict.json`.
 
+use leaseproof_model::inspect::Inspection;
 use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict};
 
 /// One JSON document, `leaseproof.verdict/1`, with a line feed at its end.
@@ -21,4 +22,15 @@ fn keep_finite(scenario: &mut ScenarioVerdict) {
     if let Some(twin) = &mut scenario.twin {
         keep_finite(twin);
     }
+}
+
+/// One JSON document, `leaseproof.inspect/1`, with a line feed at its end.
+///
+/// # Panics
+/// Never: an inspection has no map with keys that aren't text.
+#[must_use]
+pub fn render_inspection(inspection: &Inspection) -> String {
+    let mut text = serde_json::to_string_pretty(inspection).expect("an inspection is always JSON");
+    text.push('\n');
+    text
 }

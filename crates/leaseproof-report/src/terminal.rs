@@ -9,6 +9,7 @@ use paper::{Paint, Paper};
 use std::path::PathBuf;
 
 mod findings;
+pub mod inspection;
 mod next;
 mod paper;
 mod premises;

@@ -123,6 +123,25 @@ pub(crate) fn span(span: Duration) -> String {
     }
 }
 
+/// The day of a moment of the wall clock, in s since 1970, UTC.
+pub(crate) fn day(seconds: i64) -> String {
+    // Howard Hinnant's days to civil date.
+    let shifted = seconds.div_euclid(86_400) + 719_468;
+    let era = shifted.div_euclid(146_097);
+    let of_era = shifted.rem_euclid(146_097);
+    let year_of_era = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
+    let year = year_of_era + era * 400 + i64::from(month <= 2);
+    format!("{year:04}-{month:02}-{day:02}")
+}
+
 /// A measure whose name ends in its unit: the words and the value apart.
 pub(crate) fn measure(name: &str, value: f64) -> (String, String) {
     let units = [

@@ -1,9 +1,10 @@
-//! Lock stores: one required trait ([`Observe`]), optional ones ([`Lease`], [`Administer`]), one
+//! Lock stores: one required trait ([`Observe`]), optional ones ([`Lease`], [`Administer`], [`Inspect`]), one
 //! adapter a store.
 //!
 //! Everything blocks, and every call has a deadline of its own: a store that does not answer is an
-//! outcome (*unknown*), not a hang. Start at [`open_observer`] and [`open_lease`].
+//! outcome (*unknown*), not a hang. Start at [`open_observer`], [`open_lease`] and [`open_inspector`].
 //!
+//! - [`Inspect`]: what a store shows beside the lease, and the list of what may be sent for it
 //! - [`url`]: which store, and how to reach it
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
 //! - `value`: what is stored as the holder, and what of it may be shown
@@ -26,6 +27,7 @@ mod error;
 mod etcd;
 #[cfg(feature = "http")]
 mod http;
+mod inspect;
 mod patience;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -40,6 +42,7 @@ mod zookeeper;
 
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
+pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
 pub use crate::url::StoreUrl;
 
 /// The required trait: look at a lease. Read-only by its type.

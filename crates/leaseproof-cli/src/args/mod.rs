@@ -1,8 +1,10 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
+mod inspect;
 mod owner;
 mod verify;
 
+pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
 pub use verify::VerifyArgs;
 
@@ -32,6 +34,7 @@ const AFTER: &str = "Examples:
   leaseproof verify                                        the reference owner on the embedded store
   leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
   leaseproof verify leaseproof.toml --json                 in CI
+  leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
   leaseproof explain LP004
 
 Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell.";
@@ -41,6 +44,8 @@ Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tel
 pub enum Verb {
     /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
     Verify(Box<VerifyArgs>),
+    /// A read-only look at a lease in use: the first ten minutes of an incident.
+    Inspect(Box<InspectArgs>),
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.

@@ -2,8 +2,10 @@
 
 mod live;
 pub mod signals;
+mod span;
 
 pub use live::Live;
+pub use span::Span;
 
 /// The width of the terminal, or a width that reads well in a file.
 pub fn width() -> usize {

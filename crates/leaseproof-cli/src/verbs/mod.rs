@@ -1,6 +1,7 @@
 //! One file a verb.
 
 mod explain;
+mod inspect;
 mod owner;
 mod shell;
 mod undo;
@@ -17,6 +18,7 @@ pub const WRONG_CALL: u8 = 2;
 pub fn dispatch(args: Args) -> ExitCode {
     match args.verb {
         Verb::Verify(args) => verify::run(&args),
+        Verb::Inspect(args) => inspect::run(*args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
         Verb::Undo { out, store } => undo::run(&out, store.as_deref()),

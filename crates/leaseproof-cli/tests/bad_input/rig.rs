@@ -125,6 +125,40 @@ impl Room {
         path
     }
 
+    /// A key and a certificate of its own for `localhost`, NAME.key and NAME.pem; or why there is none.
+    pub fn certificate(&self, name: &str) -> Result<(String, String), String> {
+        let paths = ["key", "pem"].map(|end| self.path().join(format!("{name}.{end}")));
+        let [key, cert] = paths.map(|path| path.to_str().expect("UTF-8").to_owned());
+        let made = Command::new("openssl")
+            .args([
+                "req",
+                "-x509",
+                "-newkey",
+                "ec",
+                "-pkeyopt",
+                "ec_paramgen_curve:prime256v1",
+            ])
+            .args([
+                "-nodes",
+                "-days",
+                "2",
+                "-keyout",
+                &key,
+                "-out",
+                &cert,
+                "-subj",
+                "/CN=localhost",
+            ])
+            .args(["-addext", "subjectAltName=DNS:localhost"])
+            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+            .output()
+            .map_err(|error| format!("openssl: {error}"))?;
+        match made.status.success() {
+            true => Ok((key, cert)),
+            false => Err(String::from_utf8_lossy(&made.stderr).into_owned()),
+        }
+    }
+
     pub fn command<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(&self, arguments: I) -> Command {
         let mut command = Command::new(PROGRAM);
         command

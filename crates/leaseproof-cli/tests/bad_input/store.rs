@@ -2,7 +2,6 @@
 
 use crate::redis_server::{RedisServer, skip};
 use crate::rig::Room;
-use std::process::Command;
 
 #[test]
 fn not_there_bad() {
@@ -85,30 +84,11 @@ fn replica_bad() {
 #[test]
 fn tls_ok() {
     let room = Room::new();
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-            "-nodes",
-            "-days",
-            "2",
-        ])
-        .args(["-keyout", "key.pem", "-out", "cert.pem", "-subj", "/CN=localhost"])
-        .args(["-addext", "subjectAltName=DNS:localhost"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-        .current_dir(room.path())
-        .output();
-    match made {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => return skip("tls_ok", &String::from_utf8_lossy(&output.stderr)),
-        Err(error) => return skip("tls_ok", &format!("openssl: {error}")),
-    }
-    let (key, cert) = (room.path().join("key.pem"), room.path().join("cert.pem"));
-    let (key, cert) = (key.to_str().expect("UTF-8"), cert.to_str().expect("UTF-8"));
+    let (key, cert) = match room.certificate("server") {
+        Ok(made) => made,
+        Err(why) => return skip("tls_ok", &why),
+    };
+    let (key, cert) = (key.as_str(), cert.as_str());
     let settings = [
         "--port",
         "0",
@@ -136,5 +116,5 @@ fn tls_ok() {
     room.quick(&["--store", &format!("{url}?ca=nope.pem")])
         .refused(&["nope.pem"]);
     room.quick_proven(&["--store", &format!("{url}?ca={cert}")]);
-    room.nothing_left(&["key.pem", "cert.pem"]);
+    room.nothing_left(&["server.key", "server.pem"]);
 }

@@ -68,13 +68,18 @@ impl Paper {
 
     /// One line; what does not fit goes on at the same indent, two further in.
     pub(crate) fn line(&mut self, indent: usize, parts: &[(Paint, &str)]) {
+        self.hanging(indent, indent + 2, parts);
+    }
+
+    /// One line; what does not fit goes on at the column `hang`.
+    pub(crate) fn hanging(&mut self, indent: usize, hang: usize, parts: &[(Paint, &str)]) {
         let mut column = 0;
         let mut fresh = true;
         self.pad(indent, &mut column);
         for (paint, text) in parts {
             let mut open = false;
             for word in text.split_inclusive(' ') {
-                let length = word.trim_end().chars().count();
+                let length = self.columns(word.trim_end());
                 if !fresh && column + length > self.width {
                     self.close(*paint, &mut open);
                     while self.text.ends_with(' ') {
@@ -82,14 +87,14 @@ impl Paper {
                     }
                     self.text.push('\n');
                     column = 0;
-                    self.pad(indent + 2, &mut column);
+                    self.pad(hang, &mut column);
                 }
                 if self.colour && !open && *paint != Paint::Plain {
                     self.text.push_str(&paint.style().render().to_string());
                     open = true;
                 }
                 self.push(word);
-                column += word.chars().count();
+                column += self.columns(word);
                 fresh = false;
             }
             self.close(*paint, &mut open);
@@ -100,8 +105,26 @@ impl Paper {
         self.text.push('\n');
     }
 
+    /// One line as it is, however long: to be copied.
+    pub(crate) fn verbatim(&mut self, indent: usize, text: &str) {
+        let mut column = 0;
+        self.pad(indent, &mut column);
+        self.push(text);
+        self.text.push('\n');
+    }
+
     pub(crate) fn finish(self) -> String {
         self.text
+    }
+
+    /// How wide a word is as it will be written.
+    fn columns(&self, word: &str) -> usize {
+        let wider = |c: char| match c {
+            '±' if self.ascii => 2,
+            '…' if self.ascii => 3,
+            _ => 1,
+        };
+        word.chars().map(wider).sum()
     }
 
     fn pad(&mut self, indent: usize, column: &mut usize) {

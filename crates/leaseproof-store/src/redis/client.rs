@@ -5,15 +5,20 @@
 //! connection is an event, with a new look at who answers.
 
 use crate::error::StoreError;
+use crate::inspect::Allowed;
 use crate::patience::Patience;
+use crate::redis::allow::allows;
+use crate::redis::monitor::follow;
 use crate::redis::server::{Server, refusal, text};
 use crate::url::RedisUrl;
 use crate::wire::{Failed, Gate, Gated, Tls};
+use leaseproof_model::inspect::store_view::Monitored;
 use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value};
+use redis::{Arg, AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
 
@@ -24,6 +29,8 @@ const TIME_OUTS: u8 = 3;
 pub(crate) struct Client {
     url: RedisUrl,
     connect_timeout: Duration,
+    /// All that may be sent, where that is bounded.
+    allowed: Option<&'static [Allowed]>,
     tls: Option<Tls>,
     link: Option<Link>,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
@@ -50,6 +57,7 @@ impl Client {
         Ok(Self {
             url: url.clone(),
             connect_timeout,
+            allowed: None,
             tls: url
                 .tls
                 .then(|| Tls::new(url.ca.as_deref(), url.tls_name(), url))
@@ -57,6 +65,12 @@ impl Client {
             link: None,
             runtime: Some(runtime),
         })
+    }
+
+    /// Lets nothing through that is not in this list.
+    pub(crate) fn only(mut self, allowed: &'static [Allowed]) -> Self {
+        self.allowed = Some(allowed);
+        self
     }
 
     pub(crate) fn url(&self) -> &RedisUrl {
@@ -83,6 +97,7 @@ impl Client {
 
     /// Sends commands and reads an answer to each; errors of the server are answers.
     pub(crate) fn ask(&mut self, commands: &Pipeline, patience: &mut Patience) -> Result<Vec<Value>, Failed> {
+        self.check(commands.cmd_iter()).map_err(Failed::NotSent)?;
         let (runtime, link) = self.connected(patience).map_err(Failed::NotSent)?;
         let count = commands.cmd_iter().count();
         let before = link.gate.sent();
@@ -114,6 +129,45 @@ impl Client {
         } else {
             Failed::Unknown(error)
         })
+    }
+
+    /// The one place that everything passes before it is sent, but for the login.
+    fn check<'a>(&self, mut commands: impl Iterator<Item = &'a Cmd>) -> Result<(), StoreError> {
+        let Some(allowed) = self.allowed else { return Ok(()) };
+        match commands.find(|command| !allows(allowed, command)) {
+            None => Ok(()),
+            Some(command) => Err(StoreError::Unexpected(format!(
+                "{} was not sent: it is not in the list of what looking may send",
+                name(command)
+            ))),
+        }
+    }
+
+    /// Watches what passes at the server (MONITOR), on a connection of its own.
+    pub(crate) fn monitor(&mut self, key: &[u8], span: Duration, lines: u64) -> Result<Monitored, StoreError> {
+        let mut login = Vec::new();
+        if let Some(password) = &self.url.password {
+            let mut auth = redis::cmd("AUTH");
+            auth.arg(&self.url.user).arg(password);
+            login.push(auth);
+        }
+        login.push(redis::cmd("MONITOR"));
+        self.check(login.iter())?;
+        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
+        let work = async {
+            let gate = Arc::new(Gate::default());
+            let open = Gated::connect(&self.url.host, self.url.port, self.tls.as_ref(), gate);
+            let mut stream = tokio::time::timeout(self.connect_timeout, open)
+                .await
+                .map_err(|_| format!("no answer within {:?}", self.connect_timeout))?
+                .map_err(|error| error.to_string())?;
+            for command in &login {
+                let packed = command.get_packed_command();
+                stream.write_all(&packed).await.map_err(|error| error.to_string())?;
+            }
+            follow(stream, key, login.len(), span, lines).await
+        };
+        runtime.block_on(work).map_err(|why| self.unreachable(&why))
     }
 
     /// The runtime and a link that was open a moment ago.
@@ -227,8 +281,20 @@ impl Client {
                 url: self.url.to_string(),
                 why: error.to_string(),
             },
-            _ => StoreError::Unexpected(format!("{}: {error}: is it a Redis server?", self.url)),
+            // The parser's words have lines of their own.
+            _ => match error.to_string().split_whitespace().collect::<Vec<_>>().join(" ") {
+                why if why.contains("end of input") => self.unreachable(&"its answer broke off in the middle"),
+                why => StoreError::Unexpected(format!("{}: {why}: is it a Redis server?", self.url)),
+            },
         }
+    }
+}
+
+/// A command's name, for an error: never its arguments.
+fn name(command: &Cmd) -> String {
+    match command.args_iter().next() {
+        Some(Arg::Simple(name)) => String::from_utf8_lossy(name).into_owned(),
+        _ => "a command".to_owned(),
     }
 }
 

@@ -4,18 +4,33 @@
 //! share a slot.
 
 mod administrator;
+mod allow;
 mod answer;
 mod client;
+mod clients;
+mod foreign;
+mod info;
+mod inspector;
+mod monitor;
 mod observer;
 mod owner;
 mod script;
 mod server;
+mod slow_log;
+mod tools;
 
 pub(crate) use administrator::Administrator;
+pub(crate) use allow::ALLOWED;
+pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
 
 /// The key of the token counter.
 fn counter_key(key: &str) -> String {
     format!("{key}:token")
+}
+
+/// The same for a key that may be no UTF-8.
+fn counter_bytes(key: &[u8]) -> Vec<u8> {
+    [key, b":token"].concat()
 }

@@ -5,10 +5,12 @@
 use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
+use crate::inspect::shown_key;
 use crate::patience::Patience;
+use crate::redis::allow::ALLOWED;
 use crate::redis::answer::{Answer, Expiry, Strange};
 use crate::redis::client::Client;
-use crate::redis::counter_key;
+use crate::redis::counter_bytes;
 use crate::redis::server::{Server, refusal, text};
 use crate::seen::Seen;
 use crate::url::RedisUrl;
@@ -37,7 +39,7 @@ type State = (Option<(HolderId, Option<Token>, Expiry)>, Option<Token>, Option<S
 
 impl Observer {
     pub(crate) fn open(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut client = Client::new(url, timeout)?;
+        let mut client = Client::new(url, timeout)?.only(ALLOWED);
         let server = client.server(&mut Patience::new(timeout))?.clone();
         Ok(Self {
             client,
@@ -51,7 +53,7 @@ impl Observer {
     }
 
     /// Sends the reading's commands, and again where a repeat helps: a read may be repeated.
-    fn ask(&mut self, key: &str, patience: &mut Patience) -> Result<(Moment, Vec<Value>), StoreError> {
+    fn ask(&mut self, key: &[u8], patience: &mut Patience) -> Result<(Moment, Vec<Value>), StoreError> {
         let mut repeated = false;
         loop {
             let commands = self.commands(key);
@@ -71,7 +73,7 @@ impl Observer {
         }
     }
 
-    fn commands(&self, key: &str) -> Pipeline {
+    fn commands(&self, key: &[u8]) -> Pipeline {
         let expiry = if self.expire_time { "PEXPIRETIME" } else { "PTTL" };
         let mut commands = pipe();
         commands
@@ -79,7 +81,7 @@ impl Observer {
             .cmd("GET")
             .arg(key)
             .cmd("GET")
-            .arg(counter_key(key))
+            .arg(counter_bytes(key))
             .cmd(expiry)
             .arg(key)
             .cmd("TIME")
@@ -88,14 +90,15 @@ impl Observer {
     }
 
     /// The error of a key that is no string, with its type.
-    fn wrong_type(&mut self, key: &str, patience: &mut Patience) -> StoreError {
+    fn wrong_type(&mut self, key: &[u8], patience: &mut Patience) -> StoreError {
         let mut question = pipe();
         question.cmd("TYPE").arg(key);
         match self.client.ask(&question, patience) {
             Ok(answers) => {
                 let kind = answers.first().and_then(text);
                 StoreError::Unexpected(format!(
-                    "the key {key} holds a {}, where a lock is a string",
+                    "the key {} holds a {}, where a lock is a string",
+                    shown_key(key),
                     kind.as_deref().unwrap_or("value of another type")
                 ))
             }
@@ -110,6 +113,23 @@ impl Observe for Observer {
     }
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
+        self.read_key(key.as_bytes())
+    }
+}
+
+impl Observer {
+    /// The connection, for more than a reading.
+    pub(crate) fn client(&mut self) -> &mut Client {
+        &mut self.client
+    }
+
+    /// How long a call may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    /// A reading of a key that may be no UTF-8.
+    pub(crate) fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
         let mut patience = Patience::new(self.timeout);
         let (moment, answers) = self.ask(key, &mut patience)?;
         let answer = match Answer::parse(&answers) {
@@ -119,15 +139,19 @@ impl Observe for Observer {
             }
             Err(Strange::Error(error)) => return Err(refusal(self.client.url(), error)),
             Err(Strange::Shape) => {
-                return Err(StoreError::Unexpected(format!("{answers:?} for a reading of {key}")));
+                return Err(StoreError::Unexpected(format!(
+                    "{answers:?} for a reading of {}",
+                    shown_key(key)
+                )));
             }
         };
+        let name = shown_key(key);
         let epoch = self.client.connected_server().and_then(Server::epoch);
         let expiry = answer.expiry.map(|raw| {
             if self.expire_time {
                 Expiry::of(raw)
             } else {
-                self.steady(key, Expiry::of(raw), answer.server_ns)
+                self.steady(&name, Expiry::of(raw), answer.server_ns)
             }
         });
         let held = answer.value.zip(expiry).map(|(value, expiry)| {
@@ -137,7 +161,7 @@ impl Observe for Observer {
         let counter = answer.counter;
         let previous = self
             .seen
-            .note(key, moment.earliest, (held.clone(), counter, epoch.clone()));
+            .note(&name, moment.earliest, (held.clone(), counter, epoch.clone()));
         let reading = Reading {
             previous,
             held: held.map(|(holder, token, expiry)| Held {
@@ -156,9 +180,7 @@ impl Observe for Observer {
         };
         Ok((moment, reading))
     }
-}
 
-impl Observer {
     /// An expiry from PTTL jitters by the rounding; a step that small is none.
     fn steady(&mut self, key: &str, left: Expiry, server_ns: i64) -> Expiry {
         let Expiry::At(left) = left else {

@@ -10,6 +10,7 @@
 
 mod administrator;
 mod file;
+mod inspector;
 mod observer;
 mod owner;
 mod row;
@@ -18,6 +19,7 @@ use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use std::time::Duration;
 
 pub(crate) use administrator::Administrator;
+pub(crate) use inspector::{ALLOWED, Inspector};
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
 

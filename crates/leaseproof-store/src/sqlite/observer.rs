@@ -45,6 +45,16 @@ impl Observer {
         })
     }
 
+    /// The read-only connection.
+    pub(crate) fn reader(&self) -> &Connection {
+        &self.reader
+    }
+
+    /// The file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn reading(
         &mut self,
         key: &str,

@@ -25,7 +25,8 @@ pub(crate) struct Entry {
     pub(crate) lease: Option<LeaseRow>,
 }
 
-const SELECT: &str = "SELECT token, holder, incarnation, granted_boot_ns, renewed_boot_ns, \
+/// The one statement of a reading.
+pub(crate) const SELECT: &str = "SELECT token, holder, incarnation, granted_boot_ns, renewed_boot_ns, \
                       expires_boot_ns, boot_id FROM lease WHERE key = ?1";
 
 impl Entry {

@@ -1,0 +1,165 @@
+//! What was seen beside what a plan says.
+
+use leaseproof_model::budget::Budget;
+use leaseproof_model::inspect::lease_view::LeaseView;
+use leaseproof_model::inspect::plan_view::{Check, PlanView};
+use leaseproof_model::inspect::{Range, ms};
+use leaseproof_model::truth::Truth;
+use std::time::Duration;
+
+/// Rounding of stores that count in milliseconds, and of a renewal's place.
+const TOLERANCE: Duration = Duration::from_millis(25);
+
+/// The comparison.
+#[must_use]
+pub fn against(path: &str, budget: &Budget, lease: &LeaseView) -> PlanView {
+    let ttl = ttl_check(budget, lease);
+    let in_force = (ttl.holds == Truth::No).then(|| budget_check(budget, &ttl)).flatten();
+    let renewals = lease.renewals.get();
+    let cadence = cadence_check(budget, renewals.and_then(|it| it.cadence));
+    let worst = worst_check(budget, lease);
+    PlanView {
+        path: path.to_owned(),
+        margin_ms: ms(budget.margin()),
+        checks: [Some(ttl), in_force, Some(cadence), Some(worst)]
+            .into_iter()
+            .flatten()
+            .collect(),
+    }
+}
+
+fn ttl_check(budget: &Budget, lease: &LeaseView) -> Check {
+    let planned_ms = ms(budget.ttl);
+    let slack = ms(TOLERANCE + budget.early_slack);
+    let seen = lease.granted_ttl.get().copied();
+    let holds = match seen {
+        None => Truth::CannotTell,
+        Some(seen) if seen.at_least_ms > planned_ms + slack => Truth::No,
+        Some(seen) => match seen.at_most_ms {
+            Some(most) if most + slack < planned_ms || lease.ttl_varies => Truth::No,
+            Some(_) => Truth::Yes,
+            None => Truth::CannotTell,
+        },
+    };
+    let says = match (holds, seen) {
+        (Truth::Yes, _) => "the TTL in force is the plan's".to_owned(),
+        (Truth::No, Some(seen)) => format!("the TTL in force is {}, and the plan says {planned_ms:.0} ms", of(seen)),
+        (_, Some(seen)) => format!(
+            "no renewal was seen: the TTL in force is {}, and the plan says {planned_ms:.0} ms",
+            of(seen)
+        ),
+        (_, None) => "the TTL in force was not seen".to_owned(),
+    };
+    Check {
+        name: "ttl".to_owned(),
+        planned_ms,
+        seen,
+        holds,
+        weighs: false,
+        says,
+    }
+}
+
+/// Whether the plan's margin would still exceed its worst pause with the TTL that is in force.
+fn budget_check(budget: &Budget, ttl: &Check) -> Option<Check> {
+    let most = Duration::try_from_secs_f64(ttl.seen?.at_most_ms? / 1000.0).ok()?;
+    let real = Budget { ttl: most, ..*budget };
+    let margin_ms = ms(real.margin());
+    let says = if real.holds() {
+        format!("with the TTL in force the margin is {margin_ms:.0} ms: the budget holds all the same")
+    } else {
+        format!(
+            "with the TTL in force the margin is {margin_ms:.0} ms, which is not above the worst pause of {:.0} ms",
+            ms(budget.worst_pause)
+        )
+    };
+    Some(Check {
+        name: "budget".to_owned(),
+        planned_ms: ms(budget.worst_pause),
+        seen: Some(Range::between(real.margin(), real.margin())),
+        holds: Truth::from(real.holds()),
+        weighs: true,
+        says,
+    })
+}
+
+fn cadence_check(budget: &Budget, cadence: Option<Range>) -> Check {
+    let planned_ms = ms(budget.heartbeat);
+    let bound = ms(budget.heartbeat + budget.renew_timeout + TOLERANCE);
+    let holds = match cadence {
+        None => Truth::CannotTell,
+        Some(seen) if seen.at_least_ms > bound => Truth::No,
+        Some(seen) if seen.at_most_ms.is_some_and(|most| most > bound) => Truth::CannotTell,
+        Some(_) => Truth::Yes,
+    };
+    let says = match (holds, cadence) {
+        (_, None) => "fewer than two renewals were seen: the cadence is not known".to_owned(),
+        (Truth::No, Some(seen)) => format!(
+            "it is renewed every {}, and the plan says every {planned_ms:.0} ms",
+            of(seen)
+        ),
+        (Truth::Yes, Some(seen)) => format!("it is renewed every {}: the plan's heartbeat is kept", of(seen)),
+        (_, Some(seen)) => format!(
+            "it is renewed every {}: readings were too far apart to say whether that is the plan's {planned_ms:.0} ms",
+            of(seen)
+        ),
+    };
+    Check {
+        name: "cadence".to_owned(),
+        planned_ms,
+        seen: cadence,
+        holds,
+        weighs: true,
+        says,
+    }
+}
+
+/// The longest gap that the budget allows: a renewal that was due, after the worst pause, at the end of
+/// its time-out.
+#[must_use]
+pub fn longest_allowed(budget: &Budget) -> Duration {
+    budget.heartbeat + budget.worst_pause + budget.renew_timeout
+}
+
+fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
+    let planned_ms = ms(longest_allowed(budget));
+    let renewals = lease.renewals.get();
+    let seen = renewals.and_then(|it| it.worst_gap.as_ref()).map(|gap| gap.length);
+    let any = renewals.is_some_and(|it| !it.seen.is_empty());
+    let holds = match seen {
+        Some(seen) if seen.at_least_ms > planned_ms => Truth::No,
+        Some(seen) if seen.at_most_ms.is_some_and(|most| most > planned_ms) => Truth::CannotTell,
+        Some(_) if any => Truth::Yes,
+        _ => Truth::CannotTell,
+    };
+    let says = match (holds, seen) {
+        (Truth::No, Some(seen)) => format!(
+            "the worst gap is {}: more than heartbeat, worst pause and renewal time-out together, {planned_ms:.0} ms",
+            of(seen)
+        ),
+        (Truth::Yes, Some(seen)) => format!("the worst gap is {}: the budget allows {planned_ms:.0} ms", of(seen)),
+        (_, Some(seen)) if any => format!(
+            "the worst gap is {}, and the budget allows {planned_ms:.0} ms: readings were too far apart to say",
+            of(seen)
+        ),
+        _ => "no renewal was seen: the worst gap is not known".to_owned(),
+    };
+    Check {
+        name: "worst-gap".to_owned(),
+        planned_ms,
+        seen,
+        holds,
+        weighs: true,
+        says,
+    }
+}
+
+/// A range in words.
+#[must_use]
+pub fn of(range: Range) -> String {
+    match range.at_most_ms {
+        None => format!("at least {:.0} ms", range.at_least_ms),
+        Some(most) if most - range.at_least_ms < 2.0 => format!("{:.0} ms", range.middle_ms()),
+        Some(most) => format!("{:.0} to {most:.0} ms", range.at_least_ms),
+    }
+}

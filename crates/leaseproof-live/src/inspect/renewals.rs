@@ -1,0 +1,285 @@
+//! Renewals placed, the TTL that they set, the gaps between them.
+//!
+//! A renewal lies between two readings. It is placed closer by what it left: its expiry less the TTL
+//! that it set. That TTL is not shown, but each renewal bounds it, and where all bounds have a common
+//! part the renewals are taken to set one TTL.
+
+use super::sample::Sample;
+use super::steps::{Jump, Steps};
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::inspect::lease_view::{Gap, Renewal, Renewals};
+use leaseproof_model::inspect::{Range, Shown, ms};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::store::StoreFacts;
+use std::time::Duration;
+
+/// So many renewals are kept.
+const KEPT: usize = 10_000;
+
+/// So many readings on either side of a renewal are looked at for the sharpest expiry.
+const NEAR: usize = 8;
+
+/// Between two readings further apart than this another renewal may hide.
+const HOLE: Duration = Duration::from_millis(100);
+
+/// Whole milliseconds of a store, and the microsecond to which it cuts its clock.
+const ROUNDING: Duration = Duration::from_millis(1);
+
+/// The TTL that renewals set.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ttl {
+    /// What is known of it.
+    pub range: Shown<Range>,
+    /// Whether renewals set different ones.
+    pub varies: bool,
+    bounds: Option<(Duration, Duration)>,
+}
+
+/// The TTL in force, by all readings of a span.
+#[must_use]
+pub fn ttl(samples: &[Sample], steps: &Steps, facts: &StoreFacts) -> Ttl {
+    if let Some(bound) = samples.iter().rev().find_map(|sample| sample.held()?.bound) {
+        return Ttl {
+            range: Shown::Is(Range::between(bound, bound)),
+            varies: false,
+            bounds: Some((bound, bound)),
+        };
+    }
+    if !facts.shows_expiry {
+        return unknown(Shown::NotByThisStore);
+    }
+    let each: Vec<(Duration, Duration)> = if facts.exact_moments {
+        let exact = samples.iter().filter_map(|sample| {
+            let span = sample.expires()?.latest.since(sample.held()?.renewed?);
+            Some((span, span))
+        });
+        exact.collect()
+    } else {
+        steps.jumps.iter().filter_map(|jump| by_jump(samples, *jump)).collect()
+    };
+    let least = each.iter().map(|it| it.0).max();
+    let most = each.iter().map(|it| it.1).min();
+    let (Some(least), Some(most)) = (least, most) else {
+        // Without a renewal: no less than what was seen to be left.
+        let left = samples.iter().filter_map(left).map(|it| it.0).max();
+        return match left {
+            Some(left) => unknown(Shown::Is(Range::at_least(left))),
+            None => unknown(Shown::Withheld("the key has no expiry, or nobody holds it".to_owned())),
+        };
+    };
+    if least > most + ROUNDING {
+        let low = each.iter().map(|it| it.0).min().unwrap_or(most);
+        let high = each.iter().map(|it| it.1).max().unwrap_or(least);
+        return Ttl {
+            range: Shown::Is(Range::between(low, high)),
+            varies: true,
+            bounds: None,
+        };
+    }
+    Ttl {
+        range: Shown::Is(Range::between(least, most)),
+        varies: false,
+        bounds: Some((least.min(most), least.max(most))),
+    }
+}
+
+fn unknown(range: Shown<Range>) -> Ttl {
+    Ttl {
+        range,
+        varies: false,
+        bounds: None,
+    }
+}
+
+fn by_jump(samples: &[Sample], jump: Jump) -> Option<(Duration, Duration)> {
+    let expires = sharpest(samples, jump.after..jump.after + NEAR)?;
+    let (before, after) = (&samples[jump.before], &samples[jump.after]);
+    Some((
+        expires.earliest.since(after.at.latest),
+        expires.latest.since(before.at.earliest),
+    ))
+}
+
+/// The expiry of the grant as the sharpest of these readings shows it, as long as it stays the same.
+fn sharpest(samples: &[Sample], range: std::ops::Range<usize>) -> Option<Moment> {
+    let range = range.start..range.end.min(samples.len());
+    let mut best: Option<Moment> = None;
+    for sample in samples.get(range)? {
+        let Some(expires) = sample.expires() else { continue };
+        match best {
+            Some(known) if expires.earliest > known.latest || expires.latest < known.earliest => break,
+            Some(known) if known.uncertainty() <= expires.uncertainty() => {}
+            _ => best = Some(expires),
+        }
+    }
+    best
+}
+
+/// The expiry just before a reading, as the sharpest reading shows it.
+fn sharpest_until(samples: &[Sample], last: usize) -> Option<Moment> {
+    let mut best = samples.get(last)?.expires()?;
+    for sample in samples[..last].iter().rev().take(NEAR) {
+        let Some(expires) = sample.expires() else { continue };
+        if expires.earliest > best.latest || expires.latest < best.earliest {
+            break;
+        }
+        if expires.uncertainty() < best.uncertainty() {
+            best = expires;
+        }
+    }
+    Some(best)
+}
+
+/// What is left of the TTL in a reading: at least, at most.
+#[must_use]
+pub fn left(sample: &Sample) -> Option<(Duration, Duration)> {
+    let expires = sample.expires()?;
+    Some((
+        expires.earliest.since(sample.at.latest),
+        expires.latest.since(sample.at.earliest),
+    ))
+}
+
+/// A renewal's moment: between its two readings, and as its expiry and the TTL place it.
+fn place(samples: &[Sample], jump: Jump, ttl: &Ttl) -> Moment {
+    if let Some(exact) = jump.exact {
+        return Moment::exact(exact);
+    }
+    let bracket = Moment::between(samples[jump.before].at.earliest, samples[jump.after].at.latest);
+    let (Some((least, most)), Some(expires)) = (ttl.bounds, sharpest(samples, jump.after..jump.after + NEAR)) else {
+        return bracket;
+    };
+    let earliest = bracket.earliest.max(expires.earliest.minus(most));
+    let latest = bracket.latest.min(expires.latest.minus(least));
+    if earliest <= latest {
+        Moment { earliest, latest }
+    } else {
+        bracket
+    }
+}
+
+/// The moments of all renewals, placed.
+#[must_use]
+pub fn moments(samples: &[Sample], steps: &Steps, ttl: &Ttl) -> Vec<Moment> {
+    steps.jumps.iter().map(|jump| place(samples, *jump, ttl)).collect()
+}
+
+/// The renewals of a span.
+#[must_use]
+pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts) -> Shown<Renewals> {
+    if !facts.shows_renewals {
+        return Shown::NotByThisStore;
+    }
+    let Some(first) = samples.iter().find(|sample| sample.reading().is_some()) else {
+        return Shown::Withheld("there was no reading".to_owned());
+    };
+    let origin = samples[0].at.earliest;
+    let placed = moments(samples, steps, ttl);
+    let seen = placed.iter().zip(&steps.jumps).take(KEPT).map(|(at, jump)| {
+        let middle = at.earliest.plus(at.uncertainty() / 2);
+        Renewal {
+            at_ms: ms(middle.since(origin)),
+            plus_minus_ms: ms(at.uncertainty()) / 2.0,
+            unix_ms: wall_ms(&samples[jump.after], middle),
+            left_before: sharpest_until(samples, jump.before).map(|expires| range_between(expires, *at)),
+        }
+    });
+    let before = before(samples, first, steps, ttl);
+    let gaps = gaps(samples, steps, &placed, before);
+    let mut closed: Vec<Range> = gaps
+        .iter()
+        .map(|gap| gap.length)
+        .filter(|it| it.at_most_ms.is_some())
+        .collect();
+    closed.sort_by(|a, b| a.middle_ms().total_cmp(&b.middle_ms()));
+    let worst = gaps.into_iter().reduce(|worst, gap| {
+        if gap.length.at_least_ms > worst.length.at_least_ms {
+            gap
+        } else {
+            worst
+        }
+    });
+    Shown::Is(Renewals {
+        seen: seen.collect(),
+        before_ms_ago: before.map(|at| range_between(first.at, at)),
+        cadence: closed.get(closed.len() / 2).copied(),
+        worst_gap: worst,
+    })
+}
+
+/// The renewal (or grant) before the first reading.
+fn before(samples: &[Sample], first: &Sample, steps: &Steps, ttl: &Ttl) -> Option<Moment> {
+    let held = first.held()?;
+    if let Some(renewed) = held.renewed {
+        return Some(Moment::exact(renewed));
+    }
+    let (least, most) = ttl.bounds.filter(|_| held.bound.is_none())?;
+    let until = steps.jumps.first().map_or(NEAR, |jump| jump.after.min(NEAR));
+    let expires = sharpest(samples, 0..until)?;
+    let at = Moment {
+        earliest: expires.earliest.minus(most),
+        latest: expires.latest.minus(least).min(first.at.latest),
+    };
+    (at.earliest <= at.latest && at.latest.0 > 0).then_some(at)
+}
+
+fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Moment>) -> Vec<Gap> {
+    let origin = samples[0].at.earliest;
+    let mut gaps = Vec::new();
+    // Where the span of one grant begins again, a gap does not reach across.
+    let same = |from: usize, to: usize| !steps.new_grants.iter().any(|at| (from + 1..=to).contains(at));
+    let mut last: Option<(usize, Moment)> = before.map(|at| (0, at));
+    for (jump, at) in steps.jumps.iter().zip(placed) {
+        if let Some((_, begin)) = last.filter(|(from, _)| same(*from, jump.after)) {
+            let mut least = at.earliest.since(begin.latest);
+            let reading = &samples[jump.before];
+            if samples[jump.after].at.latest.since(reading.at.earliest) > HOLE {
+                least = least.min(reading.at.earliest.since(begin.latest));
+            }
+            gaps.push(Gap {
+                length: Range::between(least, at.latest.since(begin.earliest)),
+                from_ms: signed_ms(begin.earliest, origin),
+                left_at_end: sharpest_until(samples, jump.before).map(|expires| range_between(expires, *at)),
+            });
+        }
+        last = Some((jump.after, *at));
+    }
+    // A gap that no renewal ended: it was open when the TTL ran out, or still is at the last reading.
+    let last_reading = samples.iter().rposition(|sample| sample.reading().is_some());
+    let still_held = last_reading.filter(|end| samples[*end].held().is_some());
+    for end in steps.ran_out.iter().copied().chain(still_held) {
+        let begin_of_grant = steps.new_grants.iter().rev().find(|at| **at <= end);
+        let renewed = steps.jumps.iter().zip(placed).rev().find(|(jump, _)| jump.after <= end);
+        let begin = match (begin_of_grant, renewed) {
+            (Some(grant), Some((jump, at))) if jump.after > *grant => *at,
+            (Some(grant), _) => samples[*grant].at,
+            (None, Some((_, at))) => *at,
+            (None, None) => before.unwrap_or(samples[0].at),
+        };
+        gaps.push(Gap {
+            length: Range::at_least(samples[end].at.earliest.since(begin.latest)),
+            from_ms: signed_ms(begin.earliest, origin),
+            left_at_end: left(&samples[end]).map(|(least, most)| Range::between(least, most)),
+        });
+    }
+    gaps
+}
+
+/// From `earlier` to `later`, both moments.
+fn range_between(later: Moment, earlier: Moment) -> Range {
+    Range::between(
+        later.earliest.since(earlier.latest),
+        later.latest.since(earlier.earliest),
+    )
+}
+
+fn signed_ms(at: BootNanos, origin: BootNanos) -> f64 {
+    ms(at.since(origin)) - ms(origin.since(at))
+}
+
+/// A moment of the boot clock on this host's wall clock, by the clocks at a reading.
+#[expect(clippy::cast_precision_loss, reason = "to a microsecond, until the year 2255")]
+fn wall_ms(sample: &Sample, at: BootNanos) -> f64 {
+    let ahead = i128::from(sample.stamp.wall.0) - i128::from(sample.stamp.boot.0);
+    ((i128::from(at.0) + ahead) / 1000) as f64 / 1000.0
+}

@@ -1,0 +1,279 @@
+//! Which side to look at first, owner or store, and why; or what is missing to say so.
+
+use super::against::{longest_allowed, of};
+use leaseproof_model::budget::Budget;
+use leaseproof_model::inspect::lease_view::{Change, LeaseView};
+use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
+use leaseproof_model::inspect::plan_view::PlanView;
+use leaseproof_model::inspect::store_view::{Form, StoreView};
+use leaseproof_model::inspect::{FirstLook, Missing, Shown, Side, ms};
+use leaseproof_model::truth::Truth;
+
+/// All that was seen.
+#[derive(Copy, Clone, Debug, Default)]
+pub struct Evidence<'a> {
+    /// Why the store could not be looked at, if it could not.
+    pub unreachable: Option<&'a str>,
+    /// What the store shows.
+    pub store: Option<&'a StoreView>,
+    /// What the readings show.
+    pub lease: Option<&'a LeaseView>,
+    /// The comparison with the plan.
+    pub plan: Option<&'a PlanView>,
+    /// The plan's numbers.
+    pub budget: Option<&'a Budget>,
+    /// The owner's process.
+    pub owner: Option<&'a OwnerView>,
+}
+
+/// A round trip longer than this, and ten times the usual one, is told.
+const SLOW_MS: f64 = 100.0;
+
+/// More of the span than this spent waiting for a CPU is told.
+const STARVED: f64 = 0.25;
+
+/// The side, the reasons, what is missing.
+#[must_use]
+pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
+    let mut reasons: Vec<(Side, String)> = Vec::new();
+    if let Some(why) = seen.unreachable {
+        reasons.push((Side::Store, format!("nothing can be read: {why}")));
+    }
+    reasons.extend(seen.owner.into_iter().flat_map(by_process));
+    if let Some(owner) = seen.owner {
+        reasons.extend(by_sockets(owner, seen.lease));
+    }
+    reasons.extend(by_store(seen));
+    reasons.extend(by_renewals(seen));
+    let side = reasons.first().map_or_else(|| calm(seen), |(side, _)| *side);
+    let why = if reasons.is_empty() && side == Side::Neither {
+        vec![calm_words(seen)]
+    } else {
+        reasons.into_iter().map(|(_, why)| why).collect()
+    };
+    FirstLook {
+        side,
+        why,
+        missing: missing(seen),
+    }
+}
+
+fn by_process(owner: &OwnerView) -> Vec<(Side, String)> {
+    let mut reasons = Vec::new();
+    match owner.state {
+        OwnerState::Running => {}
+        _ => reasons.push((Side::Owner, owner.says.clone())),
+    }
+    if let (Shown::Is(waited), Shown::Is(ran)) = (&owner.waited_for_cpu_ms, &owner.ran_ms)
+        && *waited > ran * 2.0
+        && *waited > 1000.0 * STARVED
+    {
+        reasons.push((
+            Side::Owner,
+            format!("its threads ran for {ran:.0} ms and waited {waited:.0} ms for a CPU: it is starved"),
+        ));
+    }
+    reasons
+}
+
+fn by_sockets(owner: &OwnerView, lease: Option<&LeaseView>) -> Vec<(Side, String)> {
+    let Shown::Is(sockets) = &owner.sockets else {
+        return Vec::new();
+    };
+    // It may go through a proxy, or connect anew for each renewal: alone this says nothing.
+    let renewed = lease.is_some_and(|lease| lease.renewals.get().is_some_and(|it| !it.seen.is_empty()));
+    if sockets.is_empty() && owner.state != OwnerState::Ended && !renewed {
+        let says = "its process has no connection to the store's port, and no renewal was seen (through a proxy it would \
+                    have one to the proxy's)";
+        return vec![(Side::Owner, says.to_owned())];
+    }
+    let mut reasons = Vec::new();
+    for socket in sockets {
+        let ends = format!("its connection {} to {}", socket.local, socket.remote);
+        if socket.state != "established" {
+            reasons.push((Side::Network, format!("{ends} is in state {}", socket.state)));
+        } else if socket.retransmits > 0 {
+            let says = format!(
+                "{ends} has {} bytes under way that were sent again {} times: they don't arrive",
+                socket.unacknowledged_bytes, socket.retransmits
+            );
+            reasons.push((Side::Network, says));
+        }
+        if socket.unread_bytes > 0 {
+            let says = format!("{ends} holds {} bytes that it has not read", socket.unread_bytes);
+            reasons.push((Side::Owner, says));
+        }
+    }
+    reasons
+}
+
+fn by_store(seen: &Evidence<'_>) -> Vec<(Side, String)> {
+    let mut reasons = Vec::new();
+    if let Some(lease) = seen.lease {
+        for it in &lease.happened {
+            if matches!(it.what, Change::Silent | Change::EpochChanged | Change::ClockStepped) {
+                reasons.push((Side::Store, it.says.clone()));
+            }
+        }
+        let watched = &lease.watched;
+        // A machine that wakes us late also reads an answer late.
+        let slow = SLOW_MS.max(10.0 * watched.round_trip_ms).max(3.0 * watched.own_lag_ms);
+        if watched.longest_round_trip_ms > slow {
+            reasons.push((
+                Side::Store,
+                format!(
+                    "one answer took {:.0} ms, where {:.1} ms are usual: the store or the way to it was slow",
+                    watched.longest_round_trip_ms, watched.round_trip_ms
+                ),
+            ));
+        }
+    }
+    if seen.store.is_some_and(|store| store.may_be_behind) {
+        let says = "a replica answers: what it shows may be behind the truth, so look at the primary";
+        reasons.push((Side::Store, says.to_owned()));
+    }
+    reasons
+}
+
+fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
+    let Some(lease) = seen.lease else { return Vec::new() };
+    let answered = format!(
+        "while the store answered {} of {} readings, the slowest in {:.1} ms",
+        lease.watched.readings,
+        lease.watched.readings + lease.watched.failed,
+        lease.watched.longest_round_trip_ms
+    );
+    let mut reasons = Vec::new();
+    for it in &lease.happened {
+        if it.what == Change::Expired {
+            reasons.push((Side::Owner, format!("its TTL ran out without a renewal, {answered}")));
+        }
+        if matches!(it.what, Change::Shortened | Change::ExpiryRemoved) {
+            reasons.push((Side::Owner, format!("{}: a client did that, no store does", it.says)));
+        }
+        if it.what == Change::EndedEarly && may_evict(seen) {
+            let says = format!("it ended early, and the store evicts keys: {}", it.says);
+            reasons.push((Side::Store, says));
+        }
+    }
+    let differs = |name: &str| {
+        let checks = seen.plan.map(|plan| &plan.checks[..]).unwrap_or_default();
+        checks.iter().find(|it| it.name == name && it.holds == Truth::No)
+    };
+    if let Some(check) = differs("budget") {
+        reasons.push((
+            Side::Owner,
+            format!("it sets another TTL than the plan's: {}", check.says),
+        ));
+    }
+    let Some(renewals) = lease.renewals.get() else {
+        return reasons;
+    };
+    let Some(gap) = &renewals.worst_gap else { return reasons };
+    let ttl = lease.granted_ttl.get();
+    let (bound, name) = match seen.budget {
+        Some(budget) => (ms(longest_allowed(budget)), "the budget allows"),
+        None => match ttl {
+            Some(ttl) => (ttl.at_least_ms * 2.0 / 3.0, "two thirds of its TTL are"),
+            None => return reasons,
+        },
+    };
+    if gap.length.at_least_ms > bound {
+        let open = gap.length.at_most_ms.is_none();
+        let says = format!(
+            "{} without a renewal{}, where {name} {bound:.0} ms, {answered}",
+            of(gap.length),
+            if open { " by the last reading" } else { "" }
+        );
+        reasons.push((Side::Owner, says));
+    } else if differs("cadence").is_some() {
+        reasons.push((
+            Side::Owner,
+            format!("it is renewed more rarely than the plan says, {answered}"),
+        ));
+    }
+    reasons
+}
+
+fn may_evict(seen: &Evidence<'_>) -> bool {
+    let attributes = seen.store.map(|store| &store.attributes[..]).unwrap_or_default();
+    attributes
+        .iter()
+        .any(|it| it.name == "eviction" && it.concern.as_ref().is_some_and(|why| why.contains("drop")))
+}
+
+/// Without a reason on any side: is that because all is well?
+fn calm(seen: &Evidence<'_>) -> Side {
+    let Some(lease) = seen.lease else {
+        return Side::CannotTell;
+    };
+    let renewed = lease.renewals.get().is_some_and(|it| !it.seen.is_empty());
+    let quiet = lease.happened.is_empty();
+    if lease.at_last.held && lease.at_last.left.is_some() && renewed && quiet {
+        Side::Neither
+    } else {
+        Side::CannotTell
+    }
+}
+
+fn calm_words(seen: &Evidence<'_>) -> String {
+    let renewals = seen.lease.and_then(|lease| lease.renewals.get());
+    let count = renewals.map_or(0, |it| it.seen.len());
+    let gap = renewals.and_then(|it| it.worst_gap.as_ref());
+    match gap {
+        Some(gap) => format!("{count} renewals by the same holder, the worst gap {}", of(gap.length)),
+        None => format!("{count} renewals by the same holder"),
+    }
+}
+
+fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
+    let mut missing = Vec::new();
+    let mut lacks = |what: &str, how: &str| {
+        missing.push(Missing {
+            what: what.to_owned(),
+            how: how.to_owned(),
+        });
+    };
+    if seen.owner.is_none() {
+        lacks(
+            "whether the owner's process runs, and its connection to the store",
+            "on the owner's own host, add --owner-pid PID",
+        );
+    }
+    if seen.budget.is_none() {
+        lacks("what TTL, heartbeat and gaps should be", "add --plan leaseproof.toml");
+    }
+    if let Some(lease) = seen.lease {
+        let renewals = lease.renewals.get();
+        if lease.at_last.held && renewals.is_some_and(|it| it.seen.is_empty()) {
+            lacks(
+                "a renewal: none fell into the span",
+                "watch for longer than the heartbeat, with --for",
+            );
+        }
+        if lease.renewals == Shown::NotByThisStore {
+            lacks("renewals: not shown by this store", "look at the owner's log");
+        }
+        if lease.at_last.epoch.is_none() {
+            lacks(
+                "whether one process of the store answered throughout",
+                "allow this user to run INFO",
+            );
+        }
+        if lease.happened.iter().any(|it| it.what == Change::EndedEarly) {
+            lacks("who ended the lease", "look at the owner's log for a release");
+        }
+    }
+    if let Some(store) = seen.store {
+        if let Shown::Withheld(why) = &store.connections {
+            lacks(
+                &format!("the holder's live connection ({why})"),
+                "allow this user to run CLIENT LIST",
+            );
+        }
+        if let Form::Foreign(_) = store.key.form {
+            lacks("what the key's client means by it", "read that client's own documents");
+        }
+    }
+    missing
+}

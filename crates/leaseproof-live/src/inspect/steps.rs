@@ -1,0 +1,152 @@
+//! From reading to reading: which renewals there were, and what else happened.
+
+use super::sample::{Moved, Sample, moved, same_epoch, same_grant, steady};
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::inspect::lease_view::{Change, Happened};
+use leaseproof_model::inspect::ms;
+use leaseproof_model::moment::Moment;
+use leaseproof_model::store::StoreFacts;
+use leaseproof_model::truth::Truth;
+
+/// A renewal between two readings (their places in the span).
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Jump {
+    /// The last reading before it.
+    pub before: usize,
+    /// The first reading after it.
+    pub after: usize,
+    /// Its moment, where the store itself keeps it.
+    pub exact: Option<BootNanos>,
+}
+
+/// What a span's readings show, one after the other.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Steps {
+    /// Renewals, in order.
+    pub jumps: Vec<Jump>,
+    /// Everything else, in order.
+    pub happened: Vec<Happened>,
+    /// Where another grant than at the reading before was first seen.
+    pub new_grants: Vec<usize>,
+    /// The last reading of each grant whose TTL ran out.
+    pub ran_out: Vec<usize>,
+}
+
+/// More than so many are not kept: the store is in trouble by then.
+const KEPT: usize = 1000;
+
+/// Goes through the readings of a span.
+#[must_use]
+pub fn steps(samples: &[Sample], facts: &StoreFacts) -> Steps {
+    let mut found = Steps::default();
+    let Some(origin) = samples.first().map(|sample| sample.at.earliest) else {
+        return found;
+    };
+    let mut last: Option<usize> = None;
+    let mut silent: Option<usize> = None;
+    for (at, sample) in samples.iter().enumerate() {
+        if sample.seen.is_err() {
+            silent.get_or_insert(at);
+            continue;
+        }
+        if let Some(first) = silent.take() {
+            found.silence(samples, origin, first, at);
+        }
+        if let Some(before) = last {
+            found.step(samples, facts, origin, (before, at));
+        }
+        last = Some(at);
+    }
+    if let Some(first) = silent {
+        found.silence(samples, origin, first, samples.len());
+    }
+    found
+}
+
+impl Steps {
+    fn tell(&mut self, between_ms: (f64, f64), what: Change, says: String) {
+        if self.happened.len() < KEPT {
+            self.happened.push(Happened { between_ms, what, says });
+        }
+    }
+
+    fn silence(&mut self, samples: &[Sample], origin: BootNanos, first: usize, end: usize) {
+        let from = samples[first].at.earliest;
+        let to = samples[end - 1].at.latest;
+        let why = samples[first].seen.as_ref().err().cloned().unwrap_or_default();
+        let span = (ms(from.since(origin)), ms(to.since(origin)));
+        let says = format!("the store did not answer for {:.0} ms: {why}", span.1 - span.0);
+        self.tell(span, Change::Silent, says);
+    }
+
+    fn step(&mut self, samples: &[Sample], facts: &StoreFacts, origin: BootNanos, (before, after): (usize, usize)) {
+        let (a, b) = (&samples[before], &samples[after]);
+        let between = (ms(a.at.earliest.since(origin)), ms(b.at.latest.since(origin)));
+        let steady = steady(a, b, facts);
+        if steady == Truth::No {
+            let says = "the store's clock stepped against this host's: no renewal is inferred across it".to_owned();
+            self.tell(between, Change::ClockStepped, says);
+        }
+        if !same_epoch(a, b) {
+            let says = "another process of the store answers, or in another role: it was restarted, or failed over";
+            self.tell(between, Change::EpochChanged, says.to_owned());
+        }
+        match (a.held(), b.held()) {
+            (None, Some(held)) => {
+                self.new_grants.push(after);
+                self.tell(between, Change::Granted, format!("granted to {}", held.holder));
+            }
+            (Some(_), None) => {
+                let (what, says) = end_of(a, b);
+                if what == Change::Expired {
+                    self.ran_out.push(before);
+                }
+                self.tell(between, what, says);
+            }
+            (Some(old), Some(new)) if old.holder != new.holder || old.token != new.token => {
+                self.new_grants.push(after);
+                let says = format!("taken over: {} held it, now {}", old.holder, new.holder);
+                self.tell(between, Change::Taken, says);
+            }
+            (Some(_), Some(held)) if same_grant(a, b) => match moved(a, b, facts) {
+                Moved::Forward if steady == Truth::Yes => self.jumps.push(Jump {
+                    before,
+                    after,
+                    exact: held.renewed.filter(|_| facts.exact_moments),
+                }),
+                Moved::Back if steady == Truth::Yes => {
+                    self.tell(between, Change::Shortened, "somebody shortened its TTL".to_owned());
+                }
+                Moved::Removed => {
+                    let says = "somebody took its expiry off: it now stays until it is deleted".to_owned();
+                    self.tell(between, Change::ExpiryRemoved, says);
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+}
+
+/// Why a lease that `a` shows is free in `b`.
+fn end_of(a: &Sample, b: &Sample) -> (Change, String) {
+    match a.expires() {
+        Some(expires) if expires.after(between(a, b)) == Truth::Yes => {
+            let early = ms(expires.earliest.since(b.at.latest));
+            let says = format!(
+                "free at least {early:.0} ms before its TTL had run out: released, deleted, evicted or lost; the store \
+                 does not say which"
+            );
+            (Change::EndedEarly, says)
+        }
+        Some(_) => (Change::Expired, "free: its TTL ran out without a renewal".to_owned()),
+        None => (
+            Change::EndedEarly,
+            "free: released, deleted, evicted, or its session ended; the store does not say which".to_owned(),
+        ),
+    }
+}
+
+fn between(a: &Sample, b: &Sample) -> Moment {
+    Moment::between(a.at.earliest, b.at.latest)
+}
