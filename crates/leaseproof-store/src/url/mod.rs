@@ -457,7 +457,6 @@ mod tests {
             ("redis://h?timeout=1", "not known"),
             ("unix:///run/redis.sock", "unix socket"),
             ("valkey://h", "redis://"),
-            ("postgres://h", "no adapter"),
             ("http://h", "no store"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();
