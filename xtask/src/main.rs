@@ -1,6 +1,8 @@
 //! Developer commands: is the tool itself right (`truth`), and does it clean up (`torture`).
 
 mod build;
+#[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
+mod consul_server;
 mod etcd;
 mod matrix;
 mod plan;
@@ -11,6 +13,8 @@ mod runs;
 mod server;
 mod torture;
 mod truth;
+#[path = "../../crates/leaseproof-store/tests/zookeeper_server/mod.rs"]
+mod zookeeper_server;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

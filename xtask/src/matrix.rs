@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Default)]
 pub struct Matrix {
     rows: BTreeMap<String, Row>,
+    not_expressible: BTreeMap<String, String>,
 }
 
 #[derive(Default)]
@@ -26,6 +27,11 @@ impl Matrix {
         for code in codes {
             *row.codes.entry(code.clone()).or_default() += 1;
         }
+    }
+
+    /// Notes what a store can't show, so that its absence is seen.
+    pub fn not_expressible(&mut self, label: &str, why: &str) {
+        self.not_expressible.insert(label.to_owned(), why.to_owned());
     }
 
     /// Whether every run was right.
@@ -52,6 +58,9 @@ impl Matrix {
                 row.cannot_tell,
                 codes.join(" ")
             ));
+        }
+        for (label, why) in &self.not_expressible {
+            text.push_str(&format!("{label}: {why}\n"));
         }
         let runs: u32 = self.rows.values().map(|row| row.runs).sum();
         let right: u32 = self.rows.values().map(|row| row.right).sum();

@@ -1,8 +1,10 @@
 //! The stores' servers that the harnesses run on, each of our own on loopback.
 
+use crate::consul_server::ConsulServer;
 use crate::etcd::Etcd;
 use crate::postgres_server::PostgresServer;
 use crate::redis::Redis;
+use crate::zookeeper_server::ZooKeeperServer;
 use std::any::Any;
 
 /// A running server; it ends when dropped.
@@ -28,6 +30,8 @@ impl Server {
                 .ok_or_else(|| "there is no etcd (set LEASEPROOF_ETCD)".to_owned()),
             // Scenarios side by side have many connections, and each costs it a process.
             "postgres" => PostgresServer::start_with(&["max_connections=400"]).map(|it| held(it.url(), Box::new(it))),
+            "zookeeper" => ZooKeeperServer::start().map(|it| held(it.url(), Box::new(it))),
+            "consul" => ConsulServer::start().map(|it| held(it.url(), Box::new(it))),
             _ => return None,
         })
     }

@@ -22,7 +22,7 @@ use std::sync::Mutex;
 /// The arguments.
 #[derive(Args)]
 pub struct TruthArgs {
-    /// `sqlite`, `redis`, `etcd` or `postgres`; the first two if none is named.
+    /// `sqlite`, `redis`, `postgres`, `etcd`, `zookeeper` or `consul`; the first two if none is named.
     #[arg(long)]
     store: Vec<String>,
     /// Only this flaw (can be given again); `none` for no flaw.

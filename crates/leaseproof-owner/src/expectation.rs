@@ -13,7 +13,7 @@ use leaseproof_model::scenario::ScenarioId;
 pub struct Expectation {
     /// The scenario.
     pub scenario: ScenarioId,
-    /// The store's kind; `None`: each.
+    /// The store's kind; `None`: each that has no row of its own for the scenario.
     pub store_kind: Option<&'static str>,
     /// Codes that must be found; none where the flaw can't be shown here.
     pub required: &'static [&'static str],
@@ -28,12 +28,6 @@ impl Expectation {
     #[must_use]
     pub fn is_expressible(&self) -> bool {
         !self.required.is_empty()
-    }
-
-    /// Whether it is about this kind of store.
-    #[must_use]
-    pub fn is_for(&self, store_kind: &str) -> bool {
-        self.store_kind.is_none_or(|kind| kind == store_kind)
     }
 
     /// Codes that must not be found.
@@ -70,7 +64,80 @@ const fn on(kind: &'static str, expectation: Expectation) -> Expectation {
     }
 }
 
+/// Why a flaw can't be shown on a store whose lease is a session.
+const SESSIONS: &[(Flaw, ScenarioId, &str)] = &[
+    (
+        Flaw::BlindRenew,
+        ScenarioId::RenewAfterLoss,
+        "not expressible here: a session is renewed by its own connection only",
+    ),
+    (
+        Flaw::Revive,
+        ScenarioId::PauseAndGone,
+        "not expressible here: a session that ended can't be renewed",
+    ),
+    (
+        Flaw::NoTtl,
+        ScenarioId::CleanRelease,
+        "not expressible here: a lease is a session, and every session has a time-out",
+    ),
+    (
+        Flaw::TwoStepAcquire,
+        ScenarioId::CleanRelease,
+        "not expressible here: a lease is a session, and every session has a time-out",
+    ),
+    (
+        Flaw::TwoStepAcquire,
+        ScenarioId::PauseOverTtl,
+        "not expressible here: a lease is a session, and every session has a time-out",
+    ),
+    (
+        Flaw::TokenReused,
+        ScenarioId::PauseOverTtl,
+        "not expressible here: a token is the store's own transaction number, which only rises",
+    ),
+];
+
+/// The stores whose lease is a session.
+const OF_SESSIONS: &[&str] = &["zookeeper", "consul"];
+
 impl Flaw {
+    /// What must be shown on a store of this kind: its own rows, and those of each store where it has none.
+    #[must_use]
+    pub fn expectations_on(self, store_kind: &str) -> Vec<Expectation> {
+        let rows = self.expectations();
+        let own = |it: &&Expectation| it.store_kind == Some(store_kind);
+        let has_own = |scenario: ScenarioId| rows.iter().filter(own).any(|it| it.scenario == scenario);
+        let denied =
+            |scenario: ScenarioId| OF_SESSIONS.contains(&store_kind) && self.why_not_in_sessions(scenario).is_some();
+        rows.iter()
+            .filter(|it| own(it) || (it.store_kind.is_none() && !has_own(it.scenario) && !denied(it.scenario)))
+            .copied()
+            .collect()
+    }
+
+    /// In which scenarios a store of this kind can't show it, and why.
+    #[must_use]
+    pub fn not_expressible_on(self, store_kind: &str) -> Vec<(ScenarioId, &'static str)> {
+        let own = self.expectations_on(store_kind);
+        let own = own
+            .into_iter()
+            .filter(|it| !it.is_expressible())
+            .map(|it| (it.scenario, it.evidence));
+        let sessions = OF_SESSIONS.contains(&store_kind);
+        let denied = SESSIONS.iter().filter(|(flaw, ..)| sessions && *flaw == self);
+        own.chain(denied.map(|(_, scenario, why)| (*scenario, *why))).collect()
+    }
+
+    /// Why a store whose lease is a session can't show it in this scenario, if it can't.
+    #[must_use]
+    pub fn why_not_in_sessions(self, scenario: ScenarioId) -> Option<&'static str> {
+        let row = SESSIONS
+            .iter()
+            .find(|(flaw, in_scenario, _)| *flaw == self && *in_scenario == scenario);
+        row.map(|(.., why)| *why)
+    }
+
     /// The scenarios that demand this flaw, and what each must show.
     #[must_use]
     pub fn expectations(self) -> &'static [Expectation] {
@@ -107,32 +174,11 @@ impl Flaw {
             Self::NoDeadline => {
                 const {
                     &[
-                        on(
-                            "redis",
-                            each(
-                                S::Blackhole,
-                                &["LP004"],
-                                &["LP001", "LP002", "LP006"],
-                                "writes go on past the TTL while no request is answered",
-                            ),
-                        ),
-                        on(
-                            "etcd",
-                            each(
-                                S::Blackhole,
-                                &["LP004"],
-                                &["LP001", "LP002", "LP006"],
-                                "writes go on past the TTL while no request is answered",
-                            ),
-                        ),
-                        on(
-                            "postgres",
-                            each(
-                                S::Blackhole,
-                                &["LP004"],
-                                &["LP001", "LP002", "LP006"],
-                                "writes go on past the TTL while no request is answered",
-                            ),
+                        each(
+                            S::Blackhole,
+                            &["LP004"],
+                            &["LP001", "LP002", "LP006"],
+                            "writes go on past the TTL while no request is answered",
                         ),
                         on(
                             "sqlite",
@@ -178,23 +224,11 @@ impl Flaw {
             Self::Revive => {
                 const {
                     &[
-                        on(
-                            "sqlite",
-                            each(
-                                S::PauseAndGone,
-                                &["LP010"],
-                                &["LP002", "LP003", "LP004", "LP005"],
-                                "the grant that had ended is in the store again, under its old token, without an `acquired`",
-                            ),
-                        ),
-                        on(
-                            "redis",
-                            each(
-                                S::PauseAndGone,
-                                &["LP010"],
-                                &["LP002", "LP003", "LP004", "LP005"],
-                                "the grant that had ended is in the store again, under its old token, without an `acquired`",
-                            ),
+                        each(
+                            S::PauseAndGone,
+                            &["LP010"],
+                            &["LP002", "LP003", "LP004", "LP005"],
+                            "the grant that had ended is in the store again, under its old token, without an `acquired`",
                         ),
                         on(
                             "etcd",
@@ -284,23 +318,11 @@ impl Flaw {
             Self::TokenReused => {
                 const {
                     &[
-                        on(
-                            "sqlite",
-                            each(
-                                S::PauseOverTtl,
-                                &["LP003"],
-                                &["LP002"],
-                                "the successor's grant has the same token as the one before",
-                            ),
-                        ),
-                        on(
-                            "redis",
-                            each(
-                                S::PauseOverTtl,
-                                &["LP003"],
-                                &["LP002"],
-                                "the successor's grant has the same token as the one before",
-                            ),
+                        each(
+                            S::PauseOverTtl,
+                            &["LP003"],
+                            &["LP002"],
+                            "the successor's grant has the same token as the one before",
                         ),
                         on(
                             "etcd",
@@ -357,8 +379,8 @@ mod tests {
     fn every_flaw_is_demanded_on_each_store_by_codes_that_exist() {
         for flaw in Flaw::ALL {
             for kind in ["sqlite", "redis", "postgres"] {
-                let mut shown = flaw.expectations().iter().filter(|it| it.is_for(kind));
-                assert!(shown.any(Expectation::is_expressible), "{flaw} on {kind}");
+                let shown = flaw.expectations_on(kind);
+                assert!(shown.iter().any(Expectation::is_expressible), "{flaw} on {kind}");
             }
             for expectation in flaw.expectations() {
                 for code in expectation.required.iter().chain(expectation.allowed) {
@@ -392,6 +414,14 @@ mod tests {
                     it.evidence
                 );
                 assert!(page.contains(&row), "docs/flaws.md lacks this row:\n{row}");
+                if let Some(why) = flaw.why_not_in_sessions(it.scenario) {
+                    let row = format!(
+                        "| `{flaw}` | `{}` | {} | – | – | {why} |",
+                        it.scenario,
+                        OF_SESSIONS.join(", ")
+                    );
+                    assert!(page.contains(&row), "docs/flaws.md lacks this row:\n{row}");
+                }
             }
         }
     }

@@ -61,12 +61,16 @@ pub fn run(
         .iter()
         .filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str()))
     {
-        for expectation in flaw.expectations() {
-            if !expectation.is_for(store) || !expectation.is_expressible() {
-                continue;
-            }
+        for (scenario, why) in flaw.not_expressible_on(store) {
+            matrix.not_expressible(&format!("{store} {flaw} in {scenario}"), why);
+        }
+        for expectation in flaw
+            .expectations_on(store)
+            .into_iter()
+            .filter(Expectation::is_expressible)
+        {
             let label = format!("{store} {flaw} in {}", expectation.scenario);
-            wanted.insert(label.clone(), *expectation);
+            wanted.insert(label.clone(), expectation);
             for number in 0..args.runs {
                 let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
                 arguments
