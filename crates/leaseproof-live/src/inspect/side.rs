@@ -278,7 +278,9 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
         }
     }
     if let Some(store) = seen.store {
-        if let Shown::Withheld(why) = &store.connections {
+        if let Shown::Withheld(why) = &store.connections
+            && store.refused.iter().any(|it| it == "CLIENT LIST")
+        {
             lacks(
                 &format!("the holder's live connection ({why})"),
                 "allow this user to run CLIENT LIST",
