@@ -1,7 +1,7 @@
 //! The optional trait of `inspect`: what a store shows beside the lease itself.
 //!
-//! A store that has no adapter for it is still inspected, by [`Observe`] alone: whatever it would take
-//! more for is then "not shown by this store".
+//! A store that has no adapter for it is still inspected, by [`Observe`] alone, and what it would
+//! take more for is said not to have been asked.
 
 use crate::redis;
 use crate::sqlite;
@@ -161,6 +161,9 @@ pub(crate) fn shell_word(word: &[u8]) -> String {
     }
 }
 
+/// What such a store may well show, and nobody asks it for.
+const NOT_ASKED: &str = "leaseproof does not ask this store for it";
+
 /// A store whose adapter knows no more than to observe.
 struct ObserveOnly(Box<dyn Observe>);
 
@@ -182,7 +185,7 @@ impl Inspect for ObserveOnly {
     fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
         let held = self.read_key(key)?.1.held.is_some();
         Ok(KeyForm {
-            namespace: "not shown by this store".to_owned(),
+            namespace: NOT_ASKED.to_owned(),
             form: if held { Form::Lease } else { Form::Absent },
         })
     }
@@ -195,11 +198,15 @@ impl Inspect for ObserveOnly {
         let facts = self.0.facts();
         let attributes = vec![
             Attribute::plain("version", facts.version.clone()),
-            Attribute::not_shown("role"),
-            Attribute::not_shown("persistence"),
-            Attribute::not_shown("eviction"),
+            Attribute::withheld("role", NOT_ASKED),
+            Attribute::withheld("persistence", NOT_ASKED),
+            Attribute::withheld("eviction", NOT_ASKED),
         ];
-        Ok(StoreView::plain(&facts.kind, attributes, form))
+        Ok(StoreView {
+            connections: Shown::Withheld(NOT_ASKED.to_owned()),
+            slow_log: Shown::Withheld(NOT_ASKED.to_owned()),
+            ..StoreView::plain(&facts.kind, attributes, form)
+        })
     }
 
     fn by_hand(&self, _key: &[u8]) -> Vec<String> {

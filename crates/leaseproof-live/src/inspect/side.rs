@@ -44,7 +44,15 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
         reasons.extend(by_sockets(owner, seen.lease));
     }
     reasons.extend(by_store(seen));
-    reasons.extend(by_renewals(seen));
+    let renewals = by_renewals(seen);
+    // One slow answer explains a gap that is not much longer than itself, and is else told beside it.
+    let slow = seen.lease.and_then(slow_answer);
+    let gap_ms = seen.lease.and_then(worst_gap_ms).unwrap_or(0.0);
+    let explains = seen
+        .lease
+        .is_some_and(|lease| lease.watched.longest_round_trip_ms * 2.0 > gap_ms);
+    let (before, after) = if explains { (slow, None) } else { (None, slow) };
+    reasons.extend(before.into_iter().chain(renewals).chain(after));
     let side = reasons.first().map_or_else(|| calm(seen), |(side, _)| *side);
     let why = if reasons.is_empty() && side == Side::Neither {
         vec![calm_words(seen)]
@@ -115,24 +123,29 @@ fn by_store(seen: &Evidence<'_>) -> Vec<(Side, String)> {
                 reasons.push((Side::Store, it.says.clone()));
             }
         }
-        let watched = &lease.watched;
-        // A machine that wakes us late also reads an answer late.
-        let slow = SLOW_MS.max(10.0 * watched.round_trip_ms).max(3.0 * watched.own_lag_ms);
-        if watched.longest_round_trip_ms > slow {
-            reasons.push((
-                Side::Store,
-                format!(
-                    "one answer took {:.0} ms, where {:.1} ms are usual: the store or the way to it was slow",
-                    watched.longest_round_trip_ms, watched.round_trip_ms
-                ),
-            ));
-        }
     }
     if seen.store.is_some_and(|store| store.may_be_behind) {
         let says = "a replica answers: what it shows may be behind the truth, so look at the primary";
         reasons.push((Side::Store, says.to_owned()));
     }
     reasons
+}
+
+fn worst_gap_ms(lease: &LeaseView) -> Option<f64> {
+    Some(lease.renewals.get()?.worst_gap.as_ref()?.length.at_least_ms)
+}
+
+fn slow_answer(lease: &LeaseView) -> Option<(Side, String)> {
+    let watched = &lease.watched;
+    // A machine that wakes us late also reads an answer late.
+    let slow = SLOW_MS.max(10.0 * watched.round_trip_ms).max(3.0 * watched.own_lag_ms);
+    (watched.longest_round_trip_ms > slow).then(|| {
+        let says = format!(
+            "one answer took {:.0} ms, where {:.1} ms are usual: the store or the way to it was slow",
+            watched.longest_round_trip_ms, watched.round_trip_ms
+        );
+        (Side::Store, says)
+    })
 }
 
 fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
@@ -265,7 +278,9 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
         }
     }
     if let Some(store) = seen.store {
-        if let Shown::Withheld(why) = &store.connections {
+        if let Shown::Withheld(why) = &store.connections
+            && store.refused.iter().any(|it| it == "CLIENT LIST")
+        {
             lacks(
                 &format!("the holder's live connection ({why})"),
                 "allow this user to run CLIENT LIST",
