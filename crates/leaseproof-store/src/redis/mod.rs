@@ -5,12 +5,16 @@
 
 mod administrator;
 mod answer;
+mod batch;
 mod client;
+mod listing;
+mod many;
 mod observer;
 mod owner;
 mod script;
 mod server;
 mod stream;
+mod wire;
 
 pub(crate) use administrator::Administrator;
 pub(crate) use observer::Observer;
