@@ -2,9 +2,11 @@
 
 mod owner;
 mod verify;
+mod watch;
 
 pub use owner::OwnerArgs;
 pub use verify::VerifyArgs;
+pub use watch::WatchArgs;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::path::PathBuf;
@@ -32,6 +34,7 @@ const AFTER: &str = "Examples:
   leaseproof verify                                        the reference owner on the embedded store
   leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
   leaseproof verify leaseproof.toml --json                 in CI
+  leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
   leaseproof explain LP004
 
 Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell.";
@@ -41,6 +44,8 @@ Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tel
 pub enum Verb {
     /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
     Verify(Box<VerifyArgs>),
+    /// Monitors leases in use: what the store grants against what the owner believes.
+    Watch(Box<WatchArgs>),
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.

@@ -5,6 +5,7 @@ mod owner;
 mod shell;
 mod undo;
 mod verify;
+mod watch;
 
 use crate::args::{Args, Verb};
 use std::io::{ErrorKind, Write as _};
@@ -17,6 +18,7 @@ pub const WRONG_CALL: u8 = 2;
 pub fn dispatch(args: Args) -> ExitCode {
     match args.verb {
         Verb::Verify(args) => verify::run(&args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
         Verb::Undo { out } => undo::run(&out),

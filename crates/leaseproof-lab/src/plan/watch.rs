@@ -169,18 +169,15 @@ impl Place<'_> {
         check_series: &dyn Fn(&str) -> Result<(), String>,
     ) -> Result<(Vec<WatchLease>, Vec<WatchPrefix>), PlanError> {
         let (mut leases, mut prefixes) = (Vec::new(), Vec::new());
-        let (mut keys, mut labels) = (BTreeSet::new(), BTreeSet::new());
+        // A key may be there twice, once for each of its owners: the labels tell them apart.
+        let mut labels = BTreeSet::new();
         for entry in &file.watch.lease {
             let (table, span) = (entry.get_ref(), entry.span());
             match (&table.key, &table.prefix) {
                 (Some(key), None) => {
                     let lease = self.lease(table, key, check_series)?;
-                    if !keys.insert(lease.key.clone()) {
-                        let says = format!("watch.lease.key: `{}` is there twice: remove one", lease.key);
-                        return Err(self.at(key.span(), &says));
-                    }
                     if !labels.insert(lease.label.clone()) {
-                        let says = format!("watch.lease.name: `{}` names two leases: change one", lease.label);
+                        let says = format!("watch.lease: `{}` labels two entries: give one a name of its own, name = \"…\"", lease.label);
                         return Err(self.at(table.name.as_ref().unwrap_or(key).span(), &says));
                     }
                     leases.push(lease);
