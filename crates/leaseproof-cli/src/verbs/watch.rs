@@ -144,7 +144,8 @@ fn closing(monitor: &Monitor) -> (Verdict, String) {
     let board = monitor.board();
     let own = &board.own;
     if own.findings > 0 {
-        return (Verdict::Violated, format!("violated: {} findings, told above", own.findings));
+        let findings = if own.findings == 1 { "finding" } else { "findings" };
+        return (Verdict::Violated, format!("violated: {} {findings}", own.findings));
     }
     let mut missing = Vec::new();
     if own.last_round.is_none() {

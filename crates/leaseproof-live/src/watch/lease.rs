@@ -35,6 +35,8 @@ pub struct Lease {
     pub renewals: u32,
     /// Grants whose token was not greater than that of an earlier one.
     pub fence_back: u32,
+    /// Grants that ended since nobody renewed them.
+    pub lapses: u32,
     /// The longest that the lease was seen without a renewal.
     pub worst_age: Worst,
     /// Why the key can't be read as a lease, if it can't.
@@ -117,7 +119,7 @@ impl Lease {
                 self.renewals += u32::from(grant.goes_on(held, since, era, terms));
             }
         } else {
-            self.end(reading, since, at);
+            self.end(reading, since, at, terms);
         }
         let mut change = None;
         match held {
@@ -144,11 +146,21 @@ impl Lease {
         self.unreadable = Some(why.chars().take(200).collect::<String>().into());
     }
 
-    fn end(&mut self, reading: &Reading, since: Moment, at: Moment) {
+    fn end(&mut self, reading: &Reading, since: Moment, at: Moment, terms: &Terms) {
         let Some(grant) = self.grant.take() else { return };
         // An expired row shows when exactly it expired; it was not renewed since.
         let row = reading.held.as_ref().filter(|held| held.expired && grant.is(held));
         let exact = row.and_then(|row| row.expires).filter(|end| end.latest <= at.latest);
+        if let (Some(expires), Some(renewed)) = (grant.expires, grant.renewed) {
+            // Overdue when it was last seen, and gone after its expiry: nobody had renewed it. One that was
+            // not overdue may as well have been released.
+            let overdue = since.earliest.since(renewed.latest) > terms.budget.heartbeat + terms.budget.renew_timeout;
+            if exact.is_some() || (overdue && expires.latest < at.earliest) {
+                self.lapses += 1;
+                let age = expires.earliest.since(renewed.latest);
+                self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+            }
+        }
         self.ended = Some(Box::new(Ended {
             holder: grant.holder,
             token: grant.token,

@@ -54,6 +54,11 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
 
+/// A number of seconds as people write it: doubles have digits that nobody meant.
+fn plain(seconds: f64) -> f64 {
+    (seconds * 1e6).round() / 1e6
+}
+
 fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
     let budget = &numbers.budget;
     let diverged = budget.ttl.as_secs_f64() * numbers.alert_share;
@@ -71,7 +76,7 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
     vec![
         alert(
             "LeaseDivergence",
-            format!("leaseproof_watch_divergence_worst_seconds > {diverged}"),
+            format!("leaseproof_watch_divergence_worst_seconds > {}", plain(diverged)),
             "0s",
             "critical",
             "{{ $labels.lease }}: the owner believed to hold the lease {{ $value | humanizeDuration }} after it had ended",
@@ -95,7 +100,7 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
         ),
         alert(
             "LeaseMarginGone",
-            "leaseproof_watch_margin_used_worst_ratio >= 1".to_owned(),
+            "leaseproof_watch_margin_used_worst_ratio >= 1 or increase(leaseproof_watch_lapses_total[5m]) > 0".to_owned(),
             "0s",
             "critical",
             "{{ $labels.lease }}: no renewal for longer than the budget's margin bears",
@@ -111,7 +116,7 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
         ),
         alert(
             "LeaseNotRenewed",
-            format!("leaseproof_watch_renewal_age_seconds > {overdue}"),
+            format!("leaseproof_watch_renewal_age_seconds > {}", plain(overdue)),
             "0s",
             "warning",
             "{{ $labels.lease }}: two heartbeats and more without a renewal",
@@ -160,8 +165,10 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
         alert(
             "LeaseMonitorBlind",
             format!(
-                "time() - leaseproof_watch_last_round_timestamp_seconds > {silent} or \
-                 increase(leaseproof_watch_blind_seconds_total[5m]) > {blind}"
+                "time() - leaseproof_watch_last_round_timestamp_seconds > {} or \
+                 increase(leaseproof_watch_blind_seconds_total[5m]) > {}",
+                plain(silent),
+                plain(blind)
             ),
             "0s",
             "critical",

@@ -106,6 +106,8 @@ of_leases! {
         };
     "renewals_total" Counter Sum "Renewals that were seen; of several between two readings one is." =
         |entry, _, _| Some(f64::from(entry.lease.renewals));
+    "lapses_total" Counter Sum "Grants that ended since nobody renewed them." =
+        |entry, _, _| Some(f64::from(entry.lease.lapses));
     "holder_changes_total" Counter Sum "Grants that began under our eyes, to whomever." =
         |entry, _, _| Some(f64::from(entry.lease.holder_changes));
     "token" Gauge Nothing "The fencing token of the grant in force." =

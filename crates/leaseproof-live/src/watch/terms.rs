@@ -41,7 +41,7 @@ impl Terms {
     /// How old a belief may be: an owner that runs says something each heartbeat.
     #[must_use]
     pub fn belief_stale_after(&self) -> Duration {
-        self.budget.heartbeat * 2 + self.budget.renew_timeout + self.interval
+        self.budget.heartbeat.max(self.interval) * 2 + self.budget.renew_timeout
     }
 
     /// Two readings that are further apart than this have a gap between them.

@@ -40,7 +40,8 @@ impl Worst {
     pub fn at(mut self, now: BootNanos, window: Duration) -> Option<f64> {
         self.advance(part_of(now, window));
         let worst = self.parts.into_iter().fold(f32::NAN, f32::max);
-        (!worst.is_nan()).then_some(f64::from(worst))
+        // The digits that a float has no room for are nobody's.
+        (!worst.is_nan()).then(|| (f64::from(worst) * 1e6).round() / 1e6)
     }
 
     fn advance(&mut self, part: u32) {

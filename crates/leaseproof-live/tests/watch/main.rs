@@ -1,0 +1,7 @@
+//! The monitor's pure core: readings and reports in, series and notices out.
+
+mod divergence;
+mod documents;
+mod labels;
+mod readings;
+mod tape;
