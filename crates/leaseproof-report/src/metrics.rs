@@ -17,19 +17,38 @@ pub fn render(run: &RunVerdict, finished_s: f64) -> String {
     let says = "The run's verdict: 0 proven, 1 violated, 3 cannot tell.";
     gauge(&mut page, "leaseproof_verify_verdict", says, status(run.verdict));
     let says = "When the run ended, in seconds since 1970.";
-    gauge(&mut page, "leaseproof_verify_finished_timestamp_seconds", says, finished_s);
+    gauge(
+        &mut page,
+        "leaseproof_verify_finished_timestamp_seconds",
+        says,
+        finished_s,
+    );
     let says = "How long the run took.";
     gauge(&mut page, "leaseproof_verify_took_seconds", says, ms(run.took_ms));
     let says = "Whether the run was cut short.";
     let incomplete = f64::from(u8::from(run.incomplete.is_some()));
     gauge(&mut page, "leaseproof_verify_incomplete", says, incomplete);
     let says = "The margin of the plan's budget.";
-    gauge(&mut page, "leaseproof_verify_margin_seconds", says, ms(run.budget.margin_ms));
+    gauge(
+        &mut page,
+        "leaseproof_verify_margin_seconds",
+        says,
+        ms(run.budget.margin_ms),
+    );
     let says = "The worst pause of the plan's budget.";
-    gauge(&mut page, "leaseproof_verify_worst_pause_seconds", says, ms(run.budget.worst_pause_ms));
+    gauge(
+        &mut page,
+        "leaseproof_verify_worst_pause_seconds",
+        says,
+        ms(run.budget.worst_pause_ms),
+    );
 
     let name = "leaseproof_verify_scenario_verdict";
-    page.family(name, Kind::Gauge, "Each scenario's verdict: 0 proven, 1 violated, 3 cannot tell.");
+    page.family(
+        name,
+        Kind::Gauge,
+        "Each scenario's verdict: 0 proven, 1 violated, 3 cannot tell.",
+    );
     for scenario in &run.scenarios {
         page.sample(name, &labels(scenario), status(scenario.verdict));
     }
@@ -46,7 +65,11 @@ pub fn render(run: &RunVerdict, finished_s: f64) -> String {
     findings(&mut page, run);
     measures(&mut page, run);
     let name = "leaseproof_verify_not_offered";
-    page.family(name, Kind::Gauge, "Scenarios that this host, store or owner can't offer.");
+    page.family(
+        name,
+        Kind::Gauge,
+        "Scenarios that this host, store or owner can't offer.",
+    );
     for missing in &run.not_offered {
         let labels = [("scenario", missing.id.as_str()), ("store", missing.store.as_str())];
         page.sample(name, &labels, 1.0);
@@ -72,7 +95,11 @@ fn findings(page: &mut Page, run: &RunVerdict) {
 /// Measures by name; milliseconds become seconds, as Prometheus wants its base units.
 fn measures(page: &mut Page, run: &RunVerdict) {
     let name = "leaseproof_verify_measure_seconds";
-    page.family(name, Kind::Gauge, "What was measured, in seconds, by scenario and measure.");
+    page.family(
+        name,
+        Kind::Gauge,
+        "What was measured, in seconds, by scenario and measure.",
+    );
     let mut counts = Vec::new();
     for scenario in &run.scenarios {
         for (measure, value) in scenario.measures.iter().filter(|(_, value)| value.is_finite()) {

@@ -22,8 +22,13 @@ fn on_each_store(test: &str, run: impl Fn(&StoreUrl, Option<&mut RedisServer>)) 
 }
 
 fn acquire(url: &StoreUrl, key: &str) {
-    open_administrator(url, TIMEOUT).expect("the store").prepare().expect("ready");
-    let done = open_lease(url, TIMEOUT).expect("the store").acquire(key, "me", TTL, TIMEOUT);
+    open_administrator(url, TIMEOUT)
+        .expect("the store")
+        .prepare()
+        .expect("ready");
+    let done = open_lease(url, TIMEOUT)
+        .expect("the store")
+        .acquire(key, "me", TTL, TIMEOUT);
     done.value.expect("it is free");
 }
 
@@ -67,14 +72,20 @@ fn leases_below_a_prefix() {
             server.cli(&["EVAL", "return redis.call('SET', 'a*/\\255', 'x')", "0"]);
         }
         let mut observer = open_observer(url, TIMEOUT).expect("the store");
-        let listing = observer.leases_below("a*/", 100).expect("it answers").expect("it can list");
+        let listing = observer
+            .leases_below("a*/", 100)
+            .expect("it answers")
+            .expect("it can list");
         let mut expected = vec!["a*/1", "a*/2"];
         if server.is_some() {
             expected.push("a*/gone");
         }
         assert_eq!(listing.keys, expected);
         assert_eq!((listing.more, listing.not_text), (false, u64::from(server.is_some())));
-        let listing = observer.leases_below("a*/", 1).expect("it answers").expect("it can list");
+        let listing = observer
+            .leases_below("a*/", 1)
+            .expect("it answers")
+            .expect("it can list");
         assert_eq!((listing.keys.len(), listing.more), (1, true));
     });
 }
@@ -99,7 +110,10 @@ fn a_key_that_is_no_string_spoils_no_other() {
         assert!(one.expect("a reading").1.held.is_some());
         assert!(long.expect_err("too long").to_string().contains("longer"));
         let forever = forever.expect("a reading").1.held.expect("it is held");
-        assert_eq!((forever.expires, forever.holder.as_str().contains("secret")), (None, false));
+        assert_eq!(
+            (forever.expires, forever.holder.as_str().contains("secret")),
+            (None, false)
+        );
         assert_eq!(none.expect("a reading").1.held, None);
         // A restarted server is seen at once, and is another epoch.
         server.kill();
@@ -141,7 +155,9 @@ fn a_user_that_may_only_read_can_read_many() {
     acquire(&url, "one");
     let rules = "ACL SETUSER eye on >geheim ~* -@all +get +pexpiretime +time +multi +exec +scan +auth";
     server.cli(&rules.split(' ').collect::<Vec<_>>());
-    let url: StoreUrl = format!("redis://eye:geheim@127.0.0.1:{}", server.port()).parse().expect("a URL");
+    let url: StoreUrl = format!("redis://eye:geheim@127.0.0.1:{}", server.port())
+        .parse()
+        .expect("a URL");
     let mut observer = open_observer(&url, TIMEOUT).expect("the store");
     let answers = observer.read_many(&["one"]).expect("it answers");
     assert!(answers[0].as_ref().expect("a reading").1.held.is_some());

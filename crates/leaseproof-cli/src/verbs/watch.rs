@@ -4,14 +4,14 @@ use super::{print, print_all, wrong};
 use crate::args::WatchArgs;
 use leaseproof_lab::owner::parse_line;
 use leaseproof_lab::plan::{self, BeliefSource, PlanFile, WatchLeaseTable, WatchOwner, WatchPlan};
-use leaseproof_live::watch::run::{self, Monitor};
 use leaseproof_live::watch::rules::RuleNumbers;
+use leaseproof_live::watch::run::{self, Monitor, WatchError};
 use leaseproof_live::watch::settings::{LeaseSettings, OwnerSettings, PrefixSettings, Settings, SourceSettings};
 use leaseproof_live::watch::sources::pointer::ReadPointers;
 use leaseproof_live::watch::sources::series::{EXPORT_HOLDS, EXPORT_TOKEN, ReadSeries, Selector};
 use leaseproof_live::watch::{dashboard, notices, rules};
 use leaseproof_model::verdict::Verdict;
-use leaseproof_store::StoreUrl;
+use leaseproof_store::{StoreError, StoreUrl};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::Path;
 use std::process::ExitCode;
@@ -64,6 +64,9 @@ pub fn run(args: &WatchArgs) -> ExitCode {
     }
     let monitor = match run::start(&settings) {
         Ok(monitor) => monitor,
+        Err(error @ WatchError::Store(StoreError::Unreachable { .. })) => {
+            return wrong(&format!("{error}\n  start it, or name another with --store URL"));
+        }
         Err(error) => return wrong(&error.to_string()),
     };
     if !args.quiet && !args.tui {
@@ -124,7 +127,10 @@ fn now() -> String {
 fn opening(settings: &Settings, monitor: &Monitor) -> String {
     let (leases, unlabelled) = {
         let board = monitor.board();
-        (board.len(), board.iter().filter(|(_, entry)| entry.label.is_none()).count())
+        (
+            board.len(),
+            board.iter().filter(|(_, entry)| entry.label.is_none()).count(),
+        )
     };
     let others = match unlabelled {
         0 => String::new(),
@@ -157,7 +163,9 @@ fn closing(monitor: &Monitor) -> (Verdict, String) {
     if !own.blind.is_zero() {
         missing.push(format!("this monitor did not run for {:.1} s", own.blind.as_secs_f64()));
     }
-    let silent = board.iter().filter(|(_, it)| it.belief.as_ref().is_some_and(|it| it.last.is_none()));
+    let silent = board
+        .iter()
+        .filter(|(_, it)| it.belief.as_ref().is_some_and(|it| it.last.is_none()));
     match silent.count() {
         0 => {}
         count => missing.push(format!("{count} owners never said what they believe")),
@@ -201,7 +209,9 @@ fn settings_of(args: &WatchArgs) -> Result<Settings, String> {
         prefix: Some(plan::from_command_line(prefix.clone())),
         ..WatchLeaseTable::default()
     });
-    file.watch.lease.extend(keys.chain(prefixes).map(plan::from_command_line));
+    file.watch
+        .lease
+        .extend(keys.chain(prefixes).map(plan::from_command_line));
     let check = |series: &str| Selector::parse(series).map(|_| ());
     let plan = plan::resolve_watch(&file, path, &text, &check).map_err(|error| error.to_string())?;
     to_settings(plan)

@@ -19,5 +19,5 @@ pub use file::{
 pub use init::commented_plan;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
-pub use watch::{BeliefSource, WatchLease, WatchOwner, WatchPlan, WatchPrefix, resolve_watch};
 pub use resolve::{FreezeMethod, OwnerPlan, Plan, StorePlan, from_command_line, load, resolve};
+pub use watch::{BeliefSource, WatchLease, WatchOwner, WatchPlan, WatchPrefix, resolve_watch};

@@ -119,7 +119,10 @@ pub fn resolve_watch(
     let place = Place { path, text };
     let table = &file.watch;
     let span = |value: &Option<Text>| value.as_ref().map_or(0..0, toml::Spanned::span);
-    let listen = table.listen.as_ref().map_or("127.0.0.1:9774", |it| it.get_ref().as_str());
+    let listen = table
+        .listen
+        .as_ref()
+        .map_or("127.0.0.1:9774", |it| it.get_ref().as_str());
     let listen = listen.parse().map_err(|_| {
         let says = format!("watch.listen: `{listen}` is no address and port: write \"127.0.0.1:9774\"");
         place.at(span(&table.listen), &says)
@@ -139,6 +142,8 @@ pub fn resolve_watch(
         let says = format!("rescan: {rescan:?} would list keys all the time: use \"60s\"");
         return Err(place.at(span(&table.rescan), &says));
     }
+    let labels = place.within("watch.labels", table.labels.as_ref(), 0..=MOST_LABELS)?;
+    let alert_share = place.within("watch.alert_share", table.alert_share.as_ref(), 0.001..=1.0)?;
     let (leases, prefixes) = place.watched(file, check_series)?;
     Ok(WatchPlan {
         url: match &file.store.url {
@@ -148,13 +153,9 @@ pub fn resolve_watch(
         budget: place.budget(&file.budget)?,
         interval,
         listen,
-        labels: place
-            .within("watch.labels", table.labels.as_ref(), 0..=MOST_LABELS)?
-            .unwrap_or(1000),
+        labels: labels.unwrap_or(1000),
         worst_window,
-        alert_share: place
-            .within("watch.alert_share", table.alert_share.as_ref(), 0.001..=1.0)?
-            .unwrap_or(0.1),
+        alert_share: alert_share.unwrap_or(0.1),
         rescan,
         leases,
         prefixes,
@@ -177,7 +178,10 @@ impl Place<'_> {
                 (Some(key), None) => {
                     let lease = self.lease(table, key, check_series)?;
                     if !labels.insert(lease.label.clone()) {
-                        let says = format!("watch.lease: `{}` labels two entries: give one a name of its own, name = \"…\"", lease.label);
+                        let says = format!(
+                            "watch.lease: `{}` labels two entries: give one a name of its own, name = \"…\"",
+                            lease.label
+                        );
                         return Err(self.at(table.name.as_ref().unwrap_or(key).span(), &says));
                     }
                     leases.push(lease);
@@ -196,11 +200,16 @@ impl Place<'_> {
         if leases.is_empty() && prefixes.is_empty() {
             let says = "watch.lease: the plan names no lease to watch: add\n  [[watch.lease]]\n  key = \"…\"   # as \
                         the store has it";
-            let file = self.path.map_or_else(String::new, |path| format!("{}: ", path.display()));
+            let file = self
+                .path
+                .map_or_else(String::new, |path| format!("{}: ", path.display()));
             return Err(PlanError(format!("{file}{says}")));
         }
         if leases.len() > MOST {
-            let says = format!("watch.lease: {} are more than {MOST}, the most that are followed", leases.len());
+            let says = format!(
+                "watch.lease: {} are more than {MOST}, the most that are followed",
+                leases.len()
+            );
             return Err(PlanError(says));
         }
         Ok((leases, prefixes))
@@ -213,7 +222,10 @@ impl Place<'_> {
         check_series: &dyn Fn(&str) -> Result<(), String>,
     ) -> Result<WatchLease, PlanError> {
         if key.get_ref().is_empty() {
-            return Err(self.at(key.span(), "watch.lease.key: it is empty: write the key as the store has it"));
+            return Err(self.at(
+                key.span(),
+                "watch.lease.key: it is empty: write the key as the store has it",
+            ));
         }
         if let Some(max) = &table.max {
             let says = "watch.lease.max: it belongs to a prefix: remove it, or write prefix instead of key";

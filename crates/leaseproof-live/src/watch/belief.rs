@@ -56,7 +56,11 @@ impl Belief {
     pub fn reported(&mut self, report: Report) {
         self.failed = None;
         // Two processes of one owner may write their lines in another order than they spoke.
-        if self.last.as_ref().is_some_and(|last| last.at.earliest > report.at.latest) {
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.at.earliest > report.at.latest)
+        {
             return;
         }
         self.holding_since = match report.claim {

@@ -212,7 +212,9 @@ impl Board {
 
     fn take_off(&mut self, key: &str) {
         let Some(place) = self.found.remove(key) else { return };
-        let Some(entry) = self.entries[place].take() else { return };
+        let Some(entry) = self.entries[place].take() else {
+            return;
+        };
         self.free.push(place);
         if entry.label.is_some() {
             self.labels_left += 1;
@@ -303,7 +305,9 @@ impl Board {
 
     /// A reading of a lease.
     pub fn lease_saw(&mut self, place: Place, at: Moment, reading: &Reading, notices: &mut Vec<Notice>) {
-        let Some(Some(entry)) = self.entries.get_mut(place) else { return };
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
         if let Some(change) = entry.lease.saw(at, reading, self.era, &self.terms) {
             self.own.findings += u64::from(matches!(change, Change::FenceBack { .. }));
             notices.push(Notice::Changed {
@@ -316,7 +320,9 @@ impl Board {
 
     /// A key that is no lease.
     pub fn unreadable(&mut self, place: Place, why: String, notices: &mut Vec<Notice>) {
-        let Some(Some(entry)) = self.entries.get_mut(place) else { return };
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
         if entry.lease.unreadable.is_none() {
             notices.push(Notice::Unreadable {
                 key: Arc::clone(&entry.key),
@@ -336,7 +342,9 @@ impl Board {
 
     /// A report of an owner.
     pub fn reported(&mut self, place: Place, report: Report, notices: &mut Vec<Notice>) {
-        let Some(Some(entry)) = self.entries.get_mut(place) else { return };
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
         let Some(belief) = &mut entry.belief else { return };
         let now = report.at.latest;
         belief.reported(report);
@@ -345,7 +353,9 @@ impl Board {
 
     /// An owner could not be read.
     pub fn belief_failed(&mut self, place: Place, why: &str) {
-        let Some(Some(entry)) = self.entries.get_mut(place) else { return };
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
         if let Some(belief) = &mut entry.belief {
             belief.failed(why);
         }

@@ -22,15 +22,20 @@ pub struct StoreTime {
 impl StoreTime {
     /// Takes in the server's time in a reading; whether it has stepped since the one before.
     pub fn saw(&mut self, at: Moment, server_ns: Option<i64>, clock: StoreClock, stamp: Stamp) -> bool {
-        let Some(server_ns) = server_ns.map(i128::from) else { return false };
+        let Some(server_ns) = server_ns.map(i128::from) else {
+            return false;
+        };
         if clock == StoreClock::Boot {
             self.offset = Some((0.0, 0.0));
             return false;
         }
-        let against_boot = (server_ns - i128::from(at.latest.0), server_ns - i128::from(at.earliest.0));
-        let stepped = self.against_boot.is_some_and(|(least, most)| {
-            against_boot.0 > most + STEP_NS || against_boot.1 + STEP_NS < least
-        });
+        let against_boot = (
+            server_ns - i128::from(at.latest.0),
+            server_ns - i128::from(at.earliest.0),
+        );
+        let stepped = self
+            .against_boot
+            .is_some_and(|(least, most)| against_boot.0 > most + STEP_NS || against_boot.1 + STEP_NS < least);
         self.against_boot = Some(against_boot);
         self.steps += u32::from(stepped);
         self.offset = (clock == StoreClock::ServerWall).then(|| {

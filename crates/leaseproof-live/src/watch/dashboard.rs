@@ -3,7 +3,12 @@
 use serde_json::{Value, json};
 
 /// Title, unit, expressions with their legends, and how it is shown.
-type Panel = (&'static str, &'static str, &'static [(&'static str, &'static str)], Shown);
+type Panel = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    Shown,
+);
 
 #[derive(Copy, Clone)]
 enum Shown {
@@ -25,7 +30,12 @@ const PANELS: &[Panel] = &[
         &[("max(leaseproof_watch_margin_used_worst_ratio)", "")],
         Shown::Number,
     ),
-    ("Store up", "none", &[("min(leaseproof_watch_store_up)", "")], Shown::Number),
+    (
+        "Store up",
+        "none",
+        &[("min(leaseproof_watch_store_up)", "")],
+        Shown::Number,
+    ),
     ("Leases", "none", &[("sum(leaseproof_watch_leases)", "")], Shown::Number),
     (
         "Divergence: a belief reported after its grant had ended",
@@ -57,14 +67,25 @@ const PANELS: &[Panel] = &[
     (
         "Holder changes an hour",
         "none",
-        &[("topk(10, increase(leaseproof_watch_holder_changes_total[1h]))", "{{lease}}")],
+        &[(
+            "topk(10, increase(leaseproof_watch_holder_changes_total[1h]))",
+            "{{lease}}",
+        )],
         Shown::Lines,
     ),
-    ("Fencing token", "none", &[("leaseproof_watch_token", "{{lease}}")], Shown::Lines),
+    (
+        "Fencing token",
+        "none",
+        &[("leaseproof_watch_token", "{{lease}}")],
+        Shown::Lines,
+    ),
     (
         "Beliefs that are not known",
         "s",
-        &[("leaseproof_watch_belief_age_seconds and leaseproof_watch_belief_known == 0", "{{lease}}")],
+        &[(
+            "leaseproof_watch_belief_age_seconds and leaseproof_watch_belief_known == 0",
+            "{{lease}}",
+        )],
         Shown::Table,
     ),
     (

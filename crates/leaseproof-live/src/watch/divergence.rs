@@ -23,7 +23,9 @@ pub enum Judged {
 /// Judges the last report of `belief`.
 #[must_use]
 pub fn judge(belief: &Belief, lease: &Lease) -> Judged {
-    let Some(report) = &belief.last else { return Judged::CannotTell };
+    let Some(report) = &belief.last else {
+        return Judged::CannotTell;
+    };
     match (report.claim, report.token) {
         (Claim::Free, _) => Judged::Agrees,
         (Claim::Holds, Some(token)) if shows_tokens(lease) => by_token(report, token, lease),
@@ -60,8 +62,12 @@ fn by_token(report: &Report, token: Token, lease: &Lease) -> Judged {
 
 /// Without a token it is the grant that was there when the owner began to hold.
 fn by_time(belief: &Belief, report: &Report, lease: &Lease) -> Judged {
-    let Some(since) = belief.holding_since else { return Judged::CannotTell };
-    let Some(looked) = lease.looked else { return Judged::CannotTell };
+    let Some(since) = belief.holding_since else {
+        return Judged::CannotTell;
+    };
+    let Some(looked) = lease.looked else {
+        return Judged::CannotTell;
+    };
     // Who only ever says "I hold" may have acquired it anew after the last reading.
     let settled = report.since.is_some() || looked.earliest > report.at.latest;
     match (&lease.grant, lease.free_since) {

@@ -103,7 +103,9 @@ impl Lease {
         let before = self.looked.map_or(BootNanos(0), |last| last.earliest);
         let since = Moment::between(before, at.latest);
         let first = self.looked.is_none();
-        let after_gap = self.looked.is_some_and(|last| at.earliest.since(last.latest) > terms.gap());
+        let after_gap = self
+            .looked
+            .is_some_and(|last| at.earliest.since(last.latest) > terms.gap());
         self.looked = Some(at);
         if reading.counter.is_some() {
             self.counter = reading.counter;

@@ -27,9 +27,10 @@ struct Alert {
 /// The rules as a file of Prometheus.
 #[must_use]
 pub fn render(numbers: &RuleNumbers) -> String {
-    let mut text = "# Made by `leaseproof watch --rules`; the numbers are those of the plan. METRICS.md explains each.\n\
+    let mut text =
+        "# Made by `leaseproof watch --rules`; the numbers are those of the plan. METRICS.md explains each.\n\
                     groups:\n"
-        .to_owned();
+            .to_owned();
     for (group, alerts) in [("leaseproof-watch", watch(numbers)), ("leaseproof-verify", verify())] {
         // Writing to a String can't fail.
         let _ = writeln!(text, "  - name: {group}\n    rules:");
@@ -100,7 +101,8 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
         ),
         alert(
             "LeaseMarginGone",
-            "leaseproof_watch_margin_used_worst_ratio >= 1 or increase(leaseproof_watch_lapses_total[5m]) > 0".to_owned(),
+            "leaseproof_watch_margin_used_worst_ratio >= 1 or increase(leaseproof_watch_lapses_total[5m]) > 0"
+                .to_owned(),
             "0s",
             "critical",
             "{{ $labels.lease }}: no renewal for longer than the budget's margin bears",

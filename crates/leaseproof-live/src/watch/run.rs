@@ -121,7 +121,9 @@ pub fn start(settings: &Settings) -> Result<Monitor, WatchError> {
         // The first time at once, so that a refusal is seen before anything runs.
         list(&shared, lister.as_mut(), settings)??;
         let (shared, settings) = (shared.clone(), settings.clone());
-        threads.push(thread("listings", move || listings(&shared, lister.as_mut(), &settings))?);
+        threads.push(thread("listings", move || {
+            listings(&shared, lister.as_mut(), &settings)
+        })?);
     }
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
@@ -325,12 +327,7 @@ fn list(shared: &Shared, lister: &mut dyn Observe, settings: &Settings) -> Liste
 }
 
 /// Asks each endpoint once an interval, for all leases that it tells about.
-fn poll_endpoints(
-    runtime: &Runtime,
-    shared: &Shared,
-    settings: &Settings,
-    places: &[Place],
-) -> Result<(), WatchError> {
+fn poll_endpoints(runtime: &Runtime, shared: &Shared, settings: &Settings, places: &[Place]) -> Result<(), WatchError> {
     let mut endpoints: BTreeMap<&str, Vec<(Place, Arc<dyn ReadAnswer>)>> = BTreeMap::new();
     for (place, lease) in places.iter().zip(&settings.leases) {
         if let Some(SourceSettings::Endpoint { url, reader }) = lease.owner.as_ref().map(|owner| &owner.source) {
@@ -340,11 +337,19 @@ fn poll_endpoints(
     if endpoints.is_empty() {
         return Ok(());
     }
-    let patience = settings.interval.clamp(Duration::from_millis(500), Duration::from_secs(5));
+    let patience = settings
+        .interval
+        .clamp(Duration::from_millis(500), Duration::from_secs(5));
     let fetcher = Fetcher::new(patience).map_err(WatchError::System)?;
     for (url, readers) in endpoints {
         let parsed = Url::parse(url).map_err(|error| WatchError::Endpoint(url.to_owned(), error.to_string()))?;
-        runtime.spawn(poll(fetcher.clone(), parsed, readers, shared.clone(), settings.interval));
+        runtime.spawn(poll(
+            fetcher.clone(),
+            parsed,
+            readers,
+            shared.clone(),
+            settings.interval,
+        ));
     }
     Ok(())
 }
@@ -365,7 +370,12 @@ async fn poll(
         let at = Moment::between(asked, boot_now());
         let heard: Vec<_> = readers
             .iter()
-            .map(|(place, reader)| (*place, body.as_ref().map_err(Clone::clone).and_then(|body| reader.read(body))))
+            .map(|(place, reader)| {
+                (
+                    *place,
+                    body.as_ref().map_err(Clone::clone).and_then(|body| reader.read(body)),
+                )
+            })
             .collect();
         let mut notices = Vec::new();
         {

@@ -27,7 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub async fn serve(listener: TcpListener, board: Arc<Mutex<Board>>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
+            return;
+        };
         let Ok((stream, _)) = listener.accept().await else {
             // Out of file descriptors, for the moment.
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -72,11 +74,23 @@ fn answer(request: &Request<Incoming>, board: &Mutex<Board>) -> Response<Full<By
                     _ => (false, "the store has not answered for a while\n".to_owned()),
                 }
             };
-            let status = if fresh { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+            let status = if fresh {
+                StatusCode::OK
+            } else {
+                StatusCode::SERVICE_UNAVAILABLE
+            };
             plain(status, text, "text/plain")
         }
-        "/" => plain(StatusCode::OK, "leaseproof watch: /metrics, /healthy\n".to_owned(), "text/plain"),
-        _ => plain(StatusCode::NOT_FOUND, "there are /metrics and /healthy\n".to_owned(), "text/plain"),
+        "/" => plain(
+            StatusCode::OK,
+            "leaseproof watch: /metrics, /healthy\n".to_owned(),
+            "text/plain",
+        ),
+        _ => plain(
+            StatusCode::NOT_FOUND,
+            "there are /metrics and /healthy\n".to_owned(),
+            "text/plain",
+        ),
     }
 }
 

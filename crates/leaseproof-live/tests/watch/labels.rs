@@ -42,7 +42,10 @@ fn read_all(board: &mut Board, when: u64, renewed: u64, token: u64) {
 
 fn lines<'a>(text: &'a str, series: &str) -> Vec<&'a str> {
     let name = format!("leaseproof_watch_{series}");
-    let of = |line: &&str| line.strip_prefix(&name).is_some_and(|rest| rest.starts_with(['{', ' ']));
+    let of = |line: &&str| {
+        line.strip_prefix(&name)
+            .is_some_and(|rest| rest.starts_with(['{', ' ']))
+    };
     text.lines().filter(of).collect()
 }
 

@@ -60,7 +60,15 @@ fn a_token_that_is_not_greater_goes_back_once() {
     tape.read(6100, Some(("b#3", Some(2), Some(9000))), Some(2));
     assert_eq!(tape.series("fence_back_total", 6200), Some(2.0));
     assert_eq!(tape.series("holder_changes_total", 6200), Some(4.0));
-    let back = |it: &&Notice| matches!(it, Notice::Changed { change: Change::FenceBack { .. }, .. });
+    let back = |it: &&Notice| {
+        matches!(
+            it,
+            Notice::Changed {
+                change: Change::FenceBack { .. },
+                ..
+            }
+        )
+    };
     assert_eq!(tape.notices.iter().filter(back).count(), 2);
 }
 
@@ -102,7 +110,8 @@ fn a_key_that_is_no_lease_is_told_once() {
     let mut tape = Tape::new();
     let mut notices = Vec::new();
     for _ in 0..2 {
-        tape.board.unreadable(tape.place, "the key holds a list".to_owned(), &mut notices);
+        tape.board
+            .unreadable(tape.place, "the key holds a list".to_owned(), &mut notices);
     }
     assert_eq!(notices.len(), 1);
     assert_eq!(tape.series("unreadable", 100), Some(1.0));

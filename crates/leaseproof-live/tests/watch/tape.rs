@@ -78,9 +78,7 @@ impl Tape {
                 write_lock: false,
             }),
             counter: counter.map(Token),
-            server_ns: Some(
-                i64::try_from(ms(when + 1).0).expect("it fits") + self.server_ahead_ms * 1_000_000,
-            ),
+            server_ns: Some(i64::try_from(ms(when + 1).0).expect("it fits") + self.server_ahead_ms * 1_000_000),
             epoch: Some(self.epoch.to_owned()),
         };
         let stamp = Stamp {

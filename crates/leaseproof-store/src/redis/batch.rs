@@ -223,7 +223,13 @@ mod tests {
         assert_eq!(expires.latest, BootNanos(5_251_000_000));
         let (_, second) = answers[1].as_ref().expect("a reading");
         assert_eq!((&second.held, second.counter), (&None, Some(Token(7))));
-        assert!(answers[2].as_ref().expect_err("no string").to_string().contains("WRONGTYPE"));
+        assert!(
+            answers[2]
+                .as_ref()
+                .expect_err("no string")
+                .to_string()
+                .contains("WRONGTYPE")
+        );
     }
 
     #[test]

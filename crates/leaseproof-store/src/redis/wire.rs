@@ -73,7 +73,9 @@ impl Scanner {
             // A line is short: what goes on for ever without an end is another protocol.
             return if rest.len() > LONGEST { Err(NotRedis) } else { Ok(false) };
         };
-        let Some(feed) = rest.get(end + 1) else { return Ok(false) };
+        let Some(feed) = rest.get(end + 1) else {
+            return Ok(false);
+        };
         if *feed != b'\n' {
             return Err(NotRedis);
         }
@@ -153,7 +155,16 @@ mod tests {
 
     #[test]
     fn answers_ok_however_they_are_cut() {
-        let expected = ["+OK", "Array(3)", "$a\r\n", "Nil", "Int(-2)", "-WRONGTYPE no", "Nil", "$"];
+        let expected = [
+            "+OK",
+            "Array(3)",
+            "$a\r\n",
+            "Nil",
+            "Int(-2)",
+            "-WRONGTYPE no",
+            "Nil",
+            "$",
+        ];
         for size in 1..=ANSWER.len() {
             let mut scanner = Scanner::default();
             for chunk in ANSWER.chunks(size) {

@@ -6,13 +6,13 @@ use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::sqlite::file::{self, Access, named, until_free};
 use crate::sqlite::row::Entry;
+use crate::sqlite::row::keys_below;
 use crate::{Listing, Observe, sqlite};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
 use rusqlite::Connection;
-use crate::sqlite::row::keys_below;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 

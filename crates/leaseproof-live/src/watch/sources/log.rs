@@ -32,7 +32,10 @@ impl LogReader {
             Some(boot) => Moment::exact(boot),
             // The owner may have been stopped between deciding and writing: all that is certain is
             // that it had written the line before.
-            None => Moment::between(self.before.unwrap_or(arrived.earliest).min(arrived.latest), arrived.latest),
+            None => Moment::between(
+                self.before.unwrap_or(arrived.earliest).min(arrived.latest),
+                arrived.latest,
+            ),
         };
         self.before = (!old).then_some(arrived.earliest);
         let claim = match said.event {
@@ -102,9 +105,16 @@ mod tests {
             .expect("a report");
         assert_eq!(
             (next.at, next.token, next.since),
-            (Moment::exact(BootNanos(150)), Some(Token(7)), Some(Moment::exact(BootNanos(50))))
+            (
+                Moment::exact(BootNanos(150)),
+                Some(Token(7)),
+                Some(Moment::exact(BootNanos(50)))
+            )
         );
-        assert_eq!(log.line(&said(OwnerEvent::RenewFailed, Some(160), None), within(100, 200)), None);
+        assert_eq!(
+            log.line(&said(OwnerEvent::RenewFailed, Some(160), None), within(100, 200)),
+            None
+        );
         let lost = log.line(&said(OwnerEvent::Lost, Some(170), Some(7)), within(100, 200));
         let lost = lost.expect("a report");
         assert_eq!((lost.claim, lost.token), (Claim::Free, None));

@@ -55,7 +55,11 @@ mod tests {
     fn documents_ok() {
         for (body, holds, token) in [
             (r#"{"lease":{"held":true,"token":7}}"#, true, Some(7)),
-            (r#"{"lease":{"held":1,"token":"9007199254740993"}}"#, true, Some(9_007_199_254_740_993)),
+            (
+                r#"{"lease":{"held":1,"token":"9007199254740993"}}"#,
+                true,
+                Some(9_007_199_254_740_993),
+            ),
             (r#"{"lease":{"held":false}}"#, false, None),
             (r#"{"lease":{"held":0,"token":null}}"#, false, None),
         ] {

@@ -50,7 +50,11 @@ impl Selector {
 
     fn value_in(&self, line: &str) -> Option<f64> {
         let (name, labels, rest) = series_of(line)?;
-        let fits = name == self.name && self.labels.iter().all(|(label, value)| labels.get(label) == Some(value));
+        let fits = name == self.name
+            && self
+                .labels
+                .iter()
+                .all(|(label, value)| labels.get(label) == Some(value));
         if !fits {
             return None;
         }

@@ -70,7 +70,9 @@ impl Tail {
             file.seek(SeekFrom::Start(self.at))?;
             self.open = Some((file, now.ino()));
         }
-        let Some((file, _)) = &mut self.open else { return Ok(looked) };
+        let Some((file, _)) = &mut self.open else {
+            return Ok(looked);
+        };
         let behind = now.len().saturating_sub(self.at);
         if behind > MOST {
             let passed = behind - MOST;
@@ -89,7 +91,9 @@ impl Tail {
                     self.rest.clear();
                     self.skipping = true;
                 } else if whole {
-                    looked.lines.push(String::from_utf8_lossy(&self.rest).trim_end().to_owned());
+                    looked
+                        .lines
+                        .push(String::from_utf8_lossy(&self.rest).trim_end().to_owned());
                     self.rest.clear();
                 }
             }
@@ -122,7 +126,10 @@ mod tests {
         assert_eq!((looked.lines, looked.old), (vec!["one".to_owned()], true));
         append(&path, "o\nthree\n");
         let looked = tail.look().expect("a file");
-        assert_eq!((looked.lines, looked.old), (vec!["two".to_owned(), "three".to_owned()], false));
+        assert_eq!(
+            (looked.lines, looked.old),
+            (vec!["two".to_owned(), "three".to_owned()], false)
+        );
         std::fs::rename(&path, dir.path().join("log.1")).expect("renamed");
         append(&path, "four\n");
         let looked = tail.look().expect("a file");
