@@ -56,7 +56,7 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
 fn measure(program: &PathBuf, redis: &Redis, count: usize, seconds: u64) -> Result<String, String> {
     let stop = Arc::new(AtomicBool::new(false));
     let renewer = renew(redis, count, Arc::clone(&stop))?;
-    let mut monitor = Monitor::start(program, redis, count)?;
+    let monitor = Monitor::start(program, redis, count)?;
     // The first rounds also find the memory that it needs.
     monitor.rounds(3)?;
     let pids = [monitor.child.id(), redis.pid()];
