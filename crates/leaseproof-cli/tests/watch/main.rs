@@ -2,6 +2,7 @@
 //! scrapes it and evaluates the rules that it prints.
 
 mod alerts;
+mod endpoints;
 mod monitor;
 mod prometheus;
 mod rig;

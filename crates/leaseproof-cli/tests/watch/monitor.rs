@@ -3,6 +3,7 @@
 use crate::redis_server::{self, RedisServer};
 use crate::rig::{Rig, get, until};
 use rustix::process::Signal;
+use std::collections::BTreeSet;
 
 #[test]
 fn a_paused_monitor_says_so() {
@@ -89,4 +90,40 @@ fn http_ok_and_bad() {
         (monitor.series("leaseproof_watch_store_up")? == 0.0).then_some(())
     });
     server.thaw();
+}
+
+/// What docs/watch.md says that it sends; a user that may do no more is enough.
+#[test]
+fn it_sends_only_what_is_on_the_list() {
+    let server = match RedisServer::start() {
+        Ok(server) => server,
+        Err(why) => return redis_server::skip("it_sends_only_what_is_on_the_list", &why),
+    };
+    let allowed = ["info", "multi", "exec", "get", "pexpiretime", "time", "scan"];
+    let mut rules: Vec<String> = ["ACL", "SETUSER", "eye", "on", ">geheim", "~*", "-@all"]
+        .map(str::to_owned)
+        .into();
+    rules.extend(allowed.iter().map(|command| format!("+{command}")));
+    server.cli(&rules.iter().map(String::as_str).collect::<Vec<_>>());
+    server.cli(&["SET", "shards/1", "a#9f#1", "PX", "60000"]);
+    server.cli(&["CONFIG", "RESETSTAT"]);
+    let rig = Rig::new(Some(&format!("redis://eye:geheim@127.0.0.1:{}", server.port())));
+    let plan = rig.plan(&["nobody"]);
+    let text = std::fs::read_to_string(&plan).expect("the plan") + "[[watch.lease]]\nprefix = \"shards/\"\n";
+    std::fs::write(&plan, text).expect("a file");
+    let monitor = rig.monitor(&plan);
+    until("some rounds", || {
+        (monitor.series("leaseproof_watch_rounds_total")? >= 3.0).then_some(())
+    });
+    assert_eq!(monitor.series("leaseproof_watch_held{lease=\"shards/1\"}"), Some(1.0));
+    let (_, lines) = monitor.end();
+    assert!(!lines.join("\n").contains("geheim"), "{lines:#?}");
+    let stats = server.cli(&["INFO", "commandstats"]);
+    let sent: BTreeSet<&str> = stats
+        .lines()
+        .filter_map(|line| line.strip_prefix("cmdstat_")?.split(':').next())
+        .filter(|command| !["config|resetstat", "auth"].contains(command))
+        .collect();
+    assert!(sent.iter().all(|command| allowed.contains(command)), "{sent:?}");
+    assert_eq!(server.cli(&["DBSIZE"]), "1", "nothing is written");
 }
