@@ -4,6 +4,8 @@ use super::{print, print_all, wrong};
 use crate::args::WatchArgs;
 use leaseproof_lab::owner::parse_line;
 use leaseproof_lab::plan::{self, BeliefSource, PlanFile, WatchLeaseTable, WatchOwner, WatchPlan};
+use leaseproof_live::watch::board::Notice;
+use leaseproof_live::watch::lease::Change;
 use leaseproof_live::watch::rules::RuleNumbers;
 use leaseproof_live::watch::run::{self, Monitor, WatchError};
 use leaseproof_live::watch::settings::{LeaseSettings, OwnerSettings, PrefixSettings, Settings, SourceSettings};
@@ -22,8 +24,9 @@ use std::time::{Duration, Instant};
 /// The plan that is used where none is named.
 const STANDARD_PLAN: &str = "leaseproof.toml";
 
-/// So many lines in a minute are told one by one; the metrics have them all.
-const LINES: u32 = 60;
+/// So many changes in a minute are told one by one, and so many of what is wrong; the metrics have them all.
+const CHANGES: u32 = 60;
+const WRONGS: u32 = 600;
 
 /// Runs the verb.
 pub fn run(args: &WatchArgs) -> ExitCode {
@@ -100,20 +103,32 @@ fn view(_: &Monitor, _: &AtomicBool, _: Option<Instant>) -> Result<(), String> {
 
 /// Tells what happens, until it is to end.
 fn tell(monitor: &Monitor, stop: &AtomicBool, until: Option<Instant>, quiet: bool) {
-    let (mut minute, mut told, mut untold) = (Instant::now(), 0, 0_u64);
+    let (mut minute, mut changes, mut wrongs, mut untold) = (Instant::now(), 0, 0, 0_u64);
     while !stop.load(Ordering::Relaxed) && until.is_none_or(|until| Instant::now() < until) {
         let notice = monitor.notice(Duration::from_millis(100));
         if minute.elapsed() > Duration::from_secs(60) {
             if untold > 0 && !quiet {
-                print(&format!("{untold} more changes in a minute: the metrics have them\n"));
+                print(&format!("{untold} more in a minute: the metrics have them\n"));
             }
-            (minute, told, untold) = (Instant::now(), 0, 0);
+            (minute, changes, wrongs, untold) = (Instant::now(), 0, 0, 0);
         }
         let Some(notice) = notice else { continue };
-        if told >= LINES {
+        let ordinary = matches!(
+            &notice,
+            Notice::Changed {
+                change: Change::NewHolder { .. },
+                ..
+            }
+        );
+        let (told, bound) = if ordinary {
+            (&mut changes, CHANGES)
+        } else {
+            (&mut wrongs, WRONGS)
+        };
+        if *told >= bound {
             untold += 1;
         } else if !quiet {
-            told += 1;
+            *told += 1;
             print(&format!("{}  {}\n", now(), notices::line(&notice)));
         }
     }

@@ -228,14 +228,14 @@ impl Grant {
             era,
         };
         if terms.shows_renewals && grant.has_ttl {
-            // At the first look it may have been renewed at any time before.
-            grant.renewed = grant.placed(held, since, terms).or(grant.within(since));
+            // At the first look it may have been renewed at any time before: no TTL places that.
+            let first = since.earliest == BootNanos(0) && held.granted.is_none();
+            grant.renewed = match first {
+                true => Some(since),
+                false => grant.placed(held, since, terms).or(Some(since)),
+            };
         }
         grant
-    }
-
-    fn within(&self, since: Moment) -> Option<Moment> {
-        (since.earliest != BootNanos(0)).then_some(since)
     }
 
     /// Whether a reading shows this very grant.

@@ -1,9 +1,9 @@
 //! Leases below prefixes, listed now and then.
 
-use super::{PULSE, Shared, WatchError};
+use super::{Shared, WatchError};
 use crate::watch::board::Notice;
 use crate::watch::settings::Settings;
-use leaseproof_proc::clock::{boot_now, sleep_until};
+use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Observe, StoreError};
 
 /// How many more leases than a prefix's bound are listed, so that those left out have a number.
@@ -14,9 +14,7 @@ pub(super) fn listings(shared: &Shared, lister: &mut dyn Observe, settings: &Set
     let mut due = boot_now();
     while !shared.stopped() {
         due = due.plus(settings.rescan).max(boot_now());
-        while !shared.stopped() && boot_now() < due {
-            sleep_until(due.min(boot_now().plus(PULSE)));
-        }
+        shared.wait_until(due);
         if !shared.stopped() {
             // What the store does not answer the readings tell.
             let _ = list(shared, lister, settings);

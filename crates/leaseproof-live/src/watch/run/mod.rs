@@ -17,6 +17,8 @@ use super::board::{Board, Notice, Place};
 use super::server;
 use super::settings::{LeaseSettings, Settings};
 use super::terms::Terms;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_proc::clock::{boot_now, sleep_until};
 use leaseproof_store::{StoreError, open_observer};
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,6 +78,13 @@ impl Shared {
 
     fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
+    }
+
+    /// Sleeps, but not beyond the end of it all.
+    fn wait_until(&self, at: BootNanos) {
+        while !self.stopped() && boot_now() < at {
+            sleep_until(at.min(boot_now().plus(PULSE)));
+        }
     }
 
     fn tell(&self, notices: Vec<Notice>) {

@@ -1,9 +1,9 @@
 //! Rounds of readings of all leases.
 
-use super::{PULSE, Shared};
+use super::Shared;
 use crate::watch::board::Place;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_proc::clock::{boot_now, sleep_until, stamp_now};
+use leaseproof_proc::clock::{boot_now, stamp_now};
 use leaseproof_store::Observe;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,9 +24,7 @@ pub(super) fn rounds(shared: &Shared, mut observer: Box<dyn Observe>, interval: 
         shared.board().own.round = now.since(began);
         // Missed rounds are not made up in a burst.
         due = due.plus(interval).max(now);
-        while !shared.stopped() && boot_now() < due {
-            sleep_until(due.min(boot_now().plus(PULSE)));
-        }
+        shared.wait_until(due);
     }
 }
 
@@ -44,7 +42,7 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
     let parts = u32::try_from(keys.len().div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
     for (part, keys) in (0_u32..).zip(keys.chunks(AT_ONCE)) {
         // Not all at once: the store has others to serve. A tenth of the interval is left for what is late.
-        sleep_until(due.plus(interval * 9 / 10 * part / parts));
+        shared.wait_until(due.plus(interval * 9 / 10 * part / parts));
         if shared.stopped() {
             return;
         }

@@ -1,6 +1,6 @@
 //! Where owners say what they believe.
 //!
-//! - [`series`]: Prometheus metrics; [`pointer`]: a JSON document; both over [`http`]
+//! - [`series`]: Prometheus metrics; [`mod@pointer`]: a JSON document; both over [`http`]
 //! - [`log`]: event lines; [`tail`] follows the file
 
 pub mod http;
