@@ -65,7 +65,11 @@ impl Belief {
         }
         self.holding_since = match report.claim {
             Claim::Free => None,
-            Claim::Holds => report.since.or(self.holding_since).or(Some(report.at)),
+            Claim::Holds => {
+                // Another token is another grant.
+                let same = self.last.as_ref().is_some_and(|last| last.token == report.token);
+                report.since.or(self.holding_since.filter(|_| same)).or(Some(report.at))
+            }
         };
         self.last = Some(report);
     }

@@ -29,6 +29,8 @@ pub fn judge(belief: &Belief, lease: &Lease) -> Judged {
     match (report.claim, report.token) {
         (Claim::Free, _) => Judged::Agrees,
         (Claim::Holds, Some(token)) if shows_tokens(lease) => by_token(report, token, lease),
+        // Whether this store's grants have tokens is not known before one is seen.
+        (Claim::Holds, Some(_)) if lease.grant.is_none() && lease.ended.is_none() => Judged::CannotTell,
         (Claim::Holds, _) => by_time(belief, report, lease),
     }
 }
@@ -62,25 +64,35 @@ fn by_token(report: &Report, token: Token, lease: &Lease) -> Judged {
 
 /// Without a token it is the grant that was there when the owner began to hold.
 fn by_time(belief: &Belief, report: &Report, lease: &Lease) -> Judged {
-    let Some(since) = belief.holding_since else {
+    let (Some(since), Some(looked)) = (belief.holding_since, lease.looked) else {
         return Judged::CannotTell;
     };
-    let Some(looked) = lease.looked else {
-        return Judged::CannotTell;
-    };
+    let says_when = report.since.is_some();
     // Who only ever says "I hold" may have acquired it anew after the last reading.
-    let settled = report.since.is_some() || looked.earliest > report.at.latest;
+    let settled = says_when || looked.earliest > report.at.latest;
     match (&lease.grant, lease.free_since) {
-        (Some(grant), _) => match belief.name.as_deref() {
-            Some(name) if is_of(&grant.holder, name) => Judged::Agrees,
-            // Another holds it, and this owner has believed since before that, without a break.
-            _ if settled && since.latest < grant.began.earliest => {
-                let end = lease.ended.as_deref().map_or(grant.began, |ended| ended.at);
-                beyond(report, end.max(since))
+        (Some(grant), _) => {
+            let later = since.latest < grant.began.earliest;
+            match belief.name.as_deref() {
+                Some(name) if is_of(&grant.holder, name) => Judged::Agrees,
+                // What it acquired is not this: it would have said that it acquired anew.
+                _ if says_when && later => {
+                    // The last end that was seen is its own only if that grant was seen after it began.
+                    let ended = lease.ended.as_deref().map(|ended| ended.at);
+                    let end = ended.filter(|end| end.earliest >= since.latest);
+                    beyond(report, end.unwrap_or(grant.began))
+                }
+                // Another held it before the report and after.
+                Some(_) if settled && later => beyond(report, grant.began),
+                Some(_) => Judged::CannotTell,
+                // Whose grant it is can't be seen, but it is there.
+                None => Judged::Agrees,
             }
-            // Whose grant it is can't be seen, but it is there.
-            None if since.latest >= grant.began.earliest => Judged::Agrees,
-            _ => Judged::CannotTell,
+        }
+        // It acquired it when the lease was seen to be free already: it had it between two readings.
+        (None, Some(free)) if says_when && since.latest > free.earliest => match since.latest < looked.earliest {
+            true => beyond(report, looked),
+            false => Judged::CannotTell,
         },
         // A reading after it began to hold, and before this report, shows the lease free.
         (None, Some(free)) if settled && since.latest < looked.earliest => beyond(report, free.max(since)),

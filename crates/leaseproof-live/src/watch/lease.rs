@@ -107,6 +107,8 @@ impl Lease {
             .looked
             .is_some_and(|last| at.earliest.since(last.latest) > terms.gap());
         self.looked = Some(at);
+        // A grant came and went in between, unless it is there now.
+        let unseen = self.counter.is_some() && reading.counter > self.counter;
         if reading.counter.is_some() {
             self.counter = reading.counter;
         }
@@ -125,6 +127,7 @@ impl Lease {
         }
         let mut change = None;
         match held {
+            None if unseen => self.free_since = Some(since),
             None => {
                 self.free_since.get_or_insert(since);
             }

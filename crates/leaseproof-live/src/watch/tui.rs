@@ -106,6 +106,7 @@ fn cells(entry: &Entry, board: &Board, now: BootNanos) -> [String; 7] {
     let holder = match (&lease.unreadable, &lease.grant) {
         (Some(why), _) => visible(why).into_owned(),
         (None, Some(grant)) => visible(grant.holder.as_str()).into_owned(),
+        (None, None) if lease.looked.is_none() => "?".to_owned(),
         (None, None) => "free".to_owned(),
     };
     let token = lease

@@ -4,4 +4,5 @@ mod divergence;
 mod documents;
 mod labels;
 mod readings;
+mod sound;
 mod tape;

@@ -104,6 +104,8 @@ pub fn start(settings: &Settings) -> Result<Monitor, WatchError> {
     let facts = observer.facts().clone();
     let terms = Terms::new(settings.budget, &facts, settings.interval, settings.window);
     let mut board = Board::new(terms, settings.labels);
+    // It has just answered.
+    board.store.up = true;
     board.store.kind = facts.kind;
     board.store.version = facts.version;
     let places: Vec<Place> = settings
