@@ -178,6 +178,12 @@ fn closing(monitor: &Monitor) -> (Verdict, String) {
     if !own.blind.is_zero() {
         missing.push(format!("this monitor did not run for {:.1} s", own.blind.as_secs_f64()));
     }
+    if board
+        .iter()
+        .all(|(_, it)| it.lease.grant.is_none() && it.lease.ended.is_none())
+    {
+        missing.push("no lease was held".to_owned());
+    }
     let silent = board
         .iter()
         .filter(|(_, it)| it.belief.as_ref().is_some_and(|it| it.last.is_none()));
