@@ -5,6 +5,7 @@ use crate::prometheus::{Prometheus, program};
 use crate::redis_server::{self, RedisServer};
 use crate::rig::{PROGRAM, Rig, until};
 use rustix::process::Signal;
+use serde_json::Value;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
@@ -34,15 +35,6 @@ fn alert_fires(test: &str, store: Option<&str>) {
         return redis_server::skip(test, "no prometheus here");
     }
     let rig = Rig::new(store);
-    if store.is_none() {
-        // The embedded store's file is made by its first owner.
-        drop(rig.owner("first", &[]));
-        let first = rig.owner("first", &[]);
-        until("the store's file", || {
-            rig.path().join("locks.db").exists().then_some(())
-        });
-        drop(first);
-    }
     let flawed = rig.owner("flawed", &["--flaw", "silent-retain"]);
     let sound = rig.owner("sound", &[]);
     let plan = rig.plan(&["flawed", "sound"]);
@@ -95,15 +87,30 @@ fn promtool_accepts_the_rules_and_the_pages() {
     };
     let rig = Rig::new(None);
     let owner = rig.owner("sound", &[]);
-    until("the store's file", || {
-        rig.path().join("locks.db").exists().then_some(())
-    });
     let plan = rig.plan(&["sound"]);
     let file = rig.path().join("rules.yml");
     std::fs::write(&file, rules(&plan)).expect("a file");
     let output = Command::new(&promtool).args(["check", "rules"]).arg(&file).output();
     let output = output.expect("it runs");
     assert!(output.status.success(), "{output:?}");
+    // What the dashboard asks is understood, too: as rules that only record.
+    let output = Command::new(PROGRAM)
+        .args(["watch", "--dashboard"])
+        .output()
+        .expect("it runs");
+    let dashboard: Value = serde_json::from_slice(&output.stdout).expect("a JSON document");
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels
+        .iter()
+        .flat_map(|panel| panel["targets"].as_array().expect("targets"));
+    let records = targets
+        .enumerate()
+        .map(|(at, target)| format!("      - {{ record: 'x{at}', expr: {} }}\n", target["expr"]));
+    let text = "groups:\n  - name: x\n    rules:\n".to_owned() + &records.collect::<String>();
+    std::fs::write(&file, &text).expect("a file");
+    let output = Command::new(&promtool).args(["check", "rules"]).arg(&file).output();
+    let output = output.expect("it runs");
+    assert!(output.status.success(), "{output:?}\n{text}");
     let monitor = rig.monitor(&plan);
     until("a round", || {
         monitor.series("leaseproof_watch_last_round_timestamp_seconds")

@@ -69,7 +69,6 @@ fn an_owner_over_http() {
         let rig = Rig::new(None);
         let url: StoreUrl = rig.store.parse().expect("a URL");
         let mut store = open_administrator(&url, Duration::from_secs(5)).expect("the store");
-        store.prepare().expect("ready");
         store
             .steal(key, "me", Duration::from_secs(60))
             .value

@@ -4,6 +4,7 @@ use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
 use leaseproof_proc::pidfd::PidFd;
 use leaseproof_proc::{identity, stat};
+use leaseproof_store::{StoreUrl, open_administrator};
 use leaseproof_witness::{Place, Setup, Witness};
 use rustix::process::Signal;
 use std::fs::File;
@@ -65,7 +66,14 @@ impl Rig {
         let dir = tempfile::tempdir().expect("a folder");
         let store = match store {
             Some(url) => url.to_owned(),
-            None => format!("sqlite:{}", dir.path().join("locks.db").display()),
+            None => {
+                let store = format!("sqlite:{}", dir.path().join("locks.db").display());
+                let url: StoreUrl = store.parse().expect("a URL");
+                // The monitor makes no file and no table.
+                let mut administrator = open_administrator(&url, PATIENCE).expect("the store");
+                administrator.prepare().expect("it is made");
+                store
+            }
         };
         let setup = Setup {
             dir: dir.path().to_owned(),

@@ -12,6 +12,7 @@ use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_store::Listing;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -181,9 +182,11 @@ impl Board {
             }
         }
         let named: BTreeSet<&str> = self.iter().filter(|(_, it)| it.named).map(|(_, it)| &*it.key).collect();
+        let too_long = listing.keys.iter().filter(|key| key.len() > LONGEST_KEY).count();
         let new: Vec<Arc<str>> = listing
             .keys
             .iter()
+            .filter(|key| key.len() <= LONGEST_KEY)
             .filter(|key| !self.found.contains_key(key.as_str()) && !named.contains(key.as_str()))
             .map(|key| Arc::from(key.as_str()))
             .collect();
@@ -199,7 +202,7 @@ impl Board {
             });
             self.found.insert(Arc::clone(key), place);
         }
-        new.len().saturating_sub(room) as u64
+        (new.len().saturating_sub(room) + too_long) as u64
     }
 
     fn below(&self, prefix: &str) -> BTreeSet<Arc<str>> {
@@ -258,7 +261,7 @@ impl Board {
             return None;
         }
         self.labels_left -= 1;
-        Some(Arc::from(text))
+        Some(shortened(text))
     }
 
     /// The leases, in the order of their places.
@@ -370,6 +373,23 @@ impl Board {
             notices.push(Notice::Blind(late));
         }
     }
+}
+
+/// A longer key below a prefix is left out: it costs memory, and is nobody's lease.
+const LONGEST_KEY: usize = 1024;
+
+/// A label is on each of some twenty lines of each scrape.
+const LONGEST_LABEL: usize = 128;
+
+/// A label of bounded length, still different for different keys.
+fn shortened(text: &str) -> Arc<str> {
+    if text.len() <= LONGEST_LABEL {
+        return Arc::from(text);
+    }
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let start: String = text.chars().take(LONGEST_LABEL / 4).collect();
+    Arc::from(format!("{start}…{:016x}", hasher.finish()))
 }
 
 /// The label of all leases that have none of their own.

@@ -106,3 +106,14 @@ fn what_is_beyond_a_prefix_s_bound_is_counted_and_what_is_watched_stays() {
     board.found("other-prefix/", 2, &listing(&["other-prefix/x"], false));
     assert_eq!(board.len(), 3);
 }
+
+#[test]
+fn long_keys_have_short_labels_and_too_long_ones_are_left_out() {
+    let mut board = Board::new(terms(), 10);
+    let (one, two, huge) = ("ä".repeat(500) + "1", "ä".repeat(500) + "2", "ä".repeat(600));
+    assert_eq!(board.found("ä", 10, &listing(&[&one, &two, &huge], false)), 1);
+    let labels: Vec<_> = board.iter().filter_map(|(_, entry)| entry.label.clone()).collect();
+    assert_eq!(labels.len(), 2);
+    assert_ne!(labels[0], labels[1]);
+    assert!(labels.iter().all(|label| label.len() <= 128), "{labels:?}");
+}
