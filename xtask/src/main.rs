@@ -1,4 +1,5 @@
-//! Developer commands: is the tool itself right (`truth`), and does it clean up (`torture`).
+//! Developer commands: is the tool itself right (`truth`), does it clean up (`torture`), and what does its
+//! monitor cost and bear (`watch`).
 
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
@@ -13,6 +14,7 @@ mod runs;
 mod server;
 mod torture;
 mod truth;
+mod watch;
 #[path = "../../crates/leaseproof-store/tests/zookeeper_server/mod.rs"]
 mod zookeeper_server;
 
@@ -33,12 +35,16 @@ enum Task {
     Truth(truth::TruthArgs),
     /// Kills, stops and hangs runs at random instants and at each named point, and looks for what is left.
     Torture(torture::TortureArgs),
+    /// The monitor: what many leases cost it, and whether its alert ever fires for a sound owner.
+    #[command(subcommand)]
+    Watch(watch::WatchTask),
 }
 
 fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Truth(args) => truth::run(&args),
         Task::Torture(args) => torture::run(&args),
+        Task::Watch(task) => watch::run(&task),
     };
     match done {
         Ok(true) => ExitCode::SUCCESS,

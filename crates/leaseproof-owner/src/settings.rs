@@ -23,6 +23,8 @@ pub struct Given {
     pub flaw: Option<String>,
     /// Exit when the lease is lost, instead of acquiring anew.
     pub exit_on_loss: bool,
+    /// Print a line for each write too.
+    pub say_writes: bool,
 }
 
 /// What an owner is started with.
@@ -50,6 +52,8 @@ pub struct Settings {
     pub flaw: Option<Flaw>,
     /// Exit when the lease is lost.
     pub exit_on_loss: bool,
+    /// Print a line for each write too.
+    pub say_writes: bool,
     /// This is the process that works.
     pub worker: bool,
 }
@@ -108,6 +112,7 @@ const WRITE_INTERVAL: &str = "LEASEPROOF_WRITE_INTERVAL_MS";
 const OWNER: &str = "LEASEPROOF_OWNER";
 const RESOURCE: &str = "LEASEPROOF_RESOURCE";
 const FLAW: &str = "LEASEPROOF_FLAW";
+const SAY_WRITES: &str = "LEASEPROOF_SAY_WRITES";
 
 impl Settings {
     /// The settings from this process's environment, and what was given on the command line over it.
@@ -170,6 +175,7 @@ impl Settings {
             resource: given.resource.or_else(|| env(RESOURCE)),
             flaw,
             exit_on_loss: given.exit_on_loss,
+            say_writes: given.say_writes || env(SAY_WRITES).is_some(),
             worker: env(WORKER).is_some(),
         })
     }
@@ -195,6 +201,9 @@ impl Settings {
             (OWNER, self.owner.clone()),
         ];
         all.extend(self.resource.clone().map(|resource| (RESOURCE, resource)));
+        if self.say_writes {
+            all.push((SAY_WRITES, "1".to_owned()));
+        }
         all.push((FLAW, self.flaw.map_or("", Flaw::as_str).to_owned()));
         all
     }

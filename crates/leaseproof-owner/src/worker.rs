@@ -9,6 +9,7 @@ use crate::resource::{Answer, Resource};
 use crate::say::Say;
 use crate::settings::Settings;
 use crate::signals::Signals;
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::name::Token;
 use leaseproof_proc::clock::boot_now;
@@ -65,8 +66,10 @@ impl Worker<'_> {
             if !self.listen() {
                 return;
             }
+            // Read before the check: whoever was stopped in between believed then, and not later.
+            let checked = boot_now();
             match self.permit() {
-                Some(token) if reached => self.write(token),
+                Some(token) if reached => self.write(token, checked),
                 Some(_) => {}
                 None => self.refuse("lock not held"),
             }
@@ -114,8 +117,14 @@ impl Worker<'_> {
         (self.stale != Some(token) && (told_is_enough || !until.is_over())).then_some(token)
     }
 
-    fn write(&mut self, token: Token) {
+    fn write(&mut self, token: Token, checked: BootNanos) {
         let sent = (!self.settings.has(Flaw::NoToken)).then_some(token);
+        if self.settings.say_writes {
+            Say::at(OwnerEvent::Write, checked)
+                .token(sent)
+                .with("thread", Some("worker"))
+                .out();
+        }
         // An error leaves the write unknown; it is not repeated, the next one is a new write.
         if let Ok(Answer::Stale) = self.resource.write(sent)
             && !self.settings.has(Flaw::SilentRetain)

@@ -64,6 +64,49 @@ pub trait Observe: Send {
     fn read_proving_expiry(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         self.read(key)
     }
+
+    /// Many keys at once, one answer a key in the same order. Each reading is as consistent as that of
+    /// `read`; its `previous` may be missing, since who looks at so many keeps their states anyway.
+    ///
+    /// # Errors
+    /// The outer one when the store as a whole does not answer; the inner one when a key is none that a
+    /// lease could be.
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let mut answers = Vec::with_capacity(keys.len());
+        for key in keys {
+            answers.push(match self.read(key) {
+                // What is wrong with one key says nothing about the next.
+                Err(error @ StoreError::Unexpected(_)) => Err(error),
+                Err(error) => return Err(error),
+                Ok(seen) => Ok(seen),
+            });
+        }
+        Ok(answers)
+    }
+
+    /// The leases below a prefix, as far as the store has a trace of them (a lease or its token
+    /// counter), at most `most`. `None` where the store can't list, or this adapter does not.
+    ///
+    /// # Errors
+    /// When the store does not answer, or refuses to list.
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        let _ = (prefix, most);
+        Ok(None)
+    }
+}
+
+/// The answer for one key of [`Observe::read_many`].
+pub type OneOfMany = Result<(Moment, Reading), StoreError>;
+
+/// The leases below a prefix.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Listing {
+    /// Their keys, sorted, each once.
+    pub keys: Vec<String>,
+    /// Whether there may be more: the bound was reached.
+    pub more: bool,
+    /// Keys whose names are not UTF-8: they can't be named here, and are left out.
+    pub not_text: u64,
 }
 
 /// A grant, as the holder knows it: a name alone never identifies it.

@@ -3,10 +3,12 @@
 mod inspect;
 mod owner;
 mod verify;
+mod watch;
 
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
 pub use verify::VerifyArgs;
+pub use watch::WatchArgs;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
 use std::path::PathBuf;
@@ -35,6 +37,7 @@ const AFTER: &str = "Examples:
   leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
   leaseproof verify leaseproof.toml --json                 in CI
   leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
+  leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
   leaseproof explain LP004
 
 Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell.";
@@ -46,6 +49,8 @@ pub enum Verb {
     Verify(Box<VerifyArgs>),
     /// A read-only look at a lease in use: the first ten minutes of an incident.
     Inspect(Box<InspectArgs>),
+    /// Monitors leases in use: what the store grants against what the owner believes.
+    Watch(Box<WatchArgs>),
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.

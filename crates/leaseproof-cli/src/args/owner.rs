@@ -37,4 +37,7 @@ pub struct OwnerArgs {
     /// Exit when the lease is lost, instead of acquiring anew.
     #[arg(long)]
     pub exit_on_loss: bool,
+    /// Print a line for each write too, as a monitor of its log may want.
+    #[arg(long)]
+    pub say_writes: bool,
 }

@@ -95,6 +95,9 @@ pub struct VerifyArgs {
     /// Write a JUnit file there as well.
     #[arg(long, value_name = "PATH", help_heading = "Output")]
     pub junit: Option<PathBuf>,
+    /// Write the verdict and its measures there as Prometheus text (textfile collector).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub metrics: Option<PathBuf>,
     /// The folder that runs are kept in.
     #[arg(
         long,

@@ -1,6 +1,7 @@
 //! What people see while it runs, and how they stop it.
 
 mod live;
+pub mod metrics;
 pub mod signals;
 mod span;
 

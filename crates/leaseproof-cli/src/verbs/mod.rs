@@ -6,6 +6,7 @@ mod owner;
 mod shell;
 mod undo;
 mod verify;
+mod watch;
 
 use crate::args::{Args, Verb};
 use std::io::{ErrorKind, Write as _};
@@ -19,6 +20,7 @@ pub fn dispatch(args: Args) -> ExitCode {
     match args.verb {
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(*args),
+        Verb::Watch(args) => watch::run(&args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
         Verb::Undo { out, store } => undo::run(&out, store.as_deref()),

@@ -22,6 +22,7 @@ pub fn run(args: OwnerArgs) -> ExitCode {
         owner: args.owner,
         flaw: args.flaw,
         exit_on_loss: args.exit_on_loss,
+        say_writes: args.say_writes,
     };
     match Settings::from_env_and(given) {
         Ok(settings) => leaseproof_owner::main(settings),

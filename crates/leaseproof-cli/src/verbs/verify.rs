@@ -3,7 +3,7 @@
 use super::{print, print_all, wrong};
 use crate::args::VerifyArgs;
 use crate::faces::Live;
-use crate::faces::signals;
+use crate::faces::{metrics, signals};
 use leaseproof_judge::Policy;
 use leaseproof_lab::again;
 use leaseproof_lab::plan::{self, LinesTable, PlanFile};
@@ -42,6 +42,11 @@ pub fn run(args: &VerifyArgs) -> ExitCode {
         && let Err(error) = std::fs::OpenOptions::new().create(true).append(true).open(path)
     {
         return wrong(&junit_error(path, &error));
+    }
+    if let Some(path) = &args.metrics
+        && let Err(error) = metrics::can_write(path)
+    {
+        return wrong(&metrics::error(path, &error));
     }
     let exe = match std::env::current_exe() {
         Ok(exe) => exe,
@@ -244,8 +249,12 @@ fn show(args: &VerifyArgs, report: &RunReport) -> ExitCode {
             .map_err(|error| junit_error(path, &error)),
         None => Ok(()),
     };
+    let measured = match &args.metrics {
+        Some(path) => metrics::write(path, &report.verdict).map_err(|error| metrics::error(path, &error)),
+        None => Ok(()),
+    };
     let mut status = exit_status(&report.verdict);
-    for says in [printed, kept].into_iter().filter_map(Result::err) {
+    for says in [printed, kept, measured].into_iter().filter_map(Result::err) {
         eprintln!("error: {says}");
         // What nobody can read is no pass.
         if status == 0 {

@@ -14,6 +14,7 @@ mod secrets;
 mod stop;
 mod store;
 mod together;
+mod watch;
 
 #[path = "../../../leaseproof-store/tests/redis_server/mod.rs"]
 mod redis_server;

@@ -5,6 +5,18 @@ use regex::Regex;
 use std::ops::Range;
 use std::path::Path;
 
+/// The keys whose values are durations.
+const DURATIONS: [&str; 8] = [
+    "ttl",
+    "heartbeat",
+    "worst_pause",
+    "max_clock_drift",
+    "renew_timeout",
+    "interval",
+    "worst_window",
+    "rescan",
+];
+
 /// A plan that is wrong: place and remedy in one message.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -59,7 +71,7 @@ impl Place<'_> {
         let key = line.split('=').next()?.trim();
         let text = got.split_once("string \"").and_then(|(_, rest)| rest.strip_suffix('"'));
         let bare = got.split('`').nth(1);
-        let is_duration = ["ttl", "heartbeat", "worst_pause", "max_clock_drift", "renew_timeout"].contains(&key);
+        let is_duration = DURATIONS.contains(&key);
         let remedy = match expected {
             _ if is_duration => format!(
                 "a duration is a text with a unit: write \"{}ms\"",
@@ -74,10 +86,12 @@ impl Place<'_> {
                 Some(answer) => format!("write true or false without quotes: {answer}"),
                 None => "write true or false".to_owned(),
             },
+            "f64" => "write a number without quotes, such as 0.1".to_owned(),
             "a string" => match bare {
                 Some(value) => format!("write a text in quotes: \"{value}\""),
                 None => "write one text in quotes".to_owned(),
             },
+            it if it.starts_with("struct WatchOwner") => "write a table: { log = \"FILE\" }".to_owned(),
             it if it.starts_with("struct ") || it == "a map" => format!("write a table: [{key}]"),
             _ => return None,
         };

@@ -22,6 +22,9 @@ pub struct PlanFile {
     /// `[verify]`.
     #[serde(default)]
     pub verify: VerifyTable,
+    /// `[watch]`.
+    #[serde(default)]
+    pub watch: WatchTable,
 }
 
 /// `[budget]`: durations with units.
@@ -149,4 +152,61 @@ pub struct VerifyTable {
     pub allow_remote: Option<bool>,
     /// Allow a store that holds other keys.
     pub allow_shared_store: Option<bool>,
+}
+
+/// `[watch]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchTable {
+    /// How often each lease is read.
+    pub interval: Option<Text>,
+    /// Address and port of the metrics.
+    pub listen: Option<Text>,
+    /// How many leases get series of their own.
+    pub labels: Option<toml::Spanned<usize>>,
+    /// How long a worst value is remembered.
+    pub worst_window: Option<Text>,
+    /// From which share of the TTL on a divergence is an alert.
+    pub alert_share: Option<toml::Spanned<f64>>,
+    /// How often prefixes are listed anew.
+    pub rescan: Option<Text>,
+    /// `[[watch.lease]]`.
+    #[serde(default)]
+    pub lease: Vec<toml::Spanned<WatchLeaseTable>>,
+}
+
+/// `[[watch.lease]]`: a lease by its key, or all below a prefix.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchLeaseTable {
+    /// The key, as the store has it.
+    pub key: Option<Text>,
+    /// Or all keys that begin so.
+    pub prefix: Option<Text>,
+    /// How many of them at most.
+    pub max: Option<toml::Spanned<usize>>,
+    /// What its series are labelled with, instead of the key.
+    pub name: Option<Text>,
+    /// Where its owner's belief is read.
+    pub owner: Option<toml::Spanned<WatchOwnerTable>>,
+}
+
+/// `owner = { … }` of a lease: exactly one source, and how it reads.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WatchOwnerTable {
+    /// The name that its grants begin with, where it says no token.
+    pub name: Option<Text>,
+    /// Its log: JSON event lines, or lines that `[owner.lines]` matches.
+    pub log: Option<Text>,
+    /// Its Prometheus metrics.
+    pub metrics: Option<Text>,
+    /// An HTTP endpoint that answers JSON.
+    pub json: Option<Text>,
+    /// The export of the leaseproof library: its series need no naming.
+    pub export: Option<Text>,
+    /// The series, or the JSON pointer, that says whether it believes to hold.
+    pub holds: Option<Text>,
+    /// The series, or the JSON pointer, with its token.
+    pub token: Option<Text>,
 }

@@ -40,5 +40,9 @@ cycles = 3
 freeze = "auto"                   # sigstop, cgroup or auto
 require_token = false             # true: a write without a fencing token is a breach
 # require = ["blackhole"]         # not offered becomes exit 3
+
+# [[watch.lease]]                 # what `leaseproof watch` monitors
+# key = "jobs/daily"              # as the store has it
+# owner = { log = "worker.log" }  # where its owner says what it believes
 "#
 }

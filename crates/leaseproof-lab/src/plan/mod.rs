@@ -8,11 +8,16 @@ mod margin;
 mod nearest;
 mod preset;
 mod resolve;
+mod watch;
 
 pub use complaint::PlanError;
 pub use duration::parse_duration;
-pub use file::{BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable};
+pub use file::{
+    BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable,
+    WatchTable,
+};
 pub use init::commented_plan;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
 pub use resolve::{FreezeMethod, OwnerPlan, Plan, StorePlan, from_command_line, load, resolve};
+pub use watch::{BeliefSource, WatchLease, WatchOwner, WatchPlan, WatchPrefix, resolve_watch};

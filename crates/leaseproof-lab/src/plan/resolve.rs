@@ -110,7 +110,7 @@ pub fn from_command_line<T>(value: T) -> toml::Spanned<T> {
 }
 
 impl Place<'_> {
-    fn duration(
+    pub(super) fn duration(
         &self,
         name: &str,
         value: Option<&toml::Spanned<String>>,
@@ -124,7 +124,7 @@ impl Place<'_> {
         }
     }
 
-    fn budget(&self, table: &BudgetTable) -> Result<Budget, PlanError> {
+    pub(super) fn budget(&self, table: &BudgetTable) -> Result<Budget, PlanError> {
         let standard = Budget::standard();
         let budget = Budget {
             ttl: self.duration("ttl", table.ttl.as_ref(), standard.ttl)?,
@@ -169,7 +169,7 @@ impl Place<'_> {
         Ok(budget)
     }
 
-    fn patterns(&self, table: Option<&LinesTable>) -> Result<LinePatterns, PlanError> {
+    pub(super) fn patterns(&self, table: Option<&LinesTable>) -> Result<LinePatterns, PlanError> {
         let Some(table) = table else {
             return Ok(LinePatterns::default());
         };
@@ -364,7 +364,7 @@ impl Place<'_> {
         }
     }
 
-    fn within<T: Copy + PartialOrd + std::fmt::Display>(
+    pub(super) fn within<T: Copy + PartialOrd + std::fmt::Display>(
         &self,
         name: &str,
         value: Option<&toml::Spanned<T>>,

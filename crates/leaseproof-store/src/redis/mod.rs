@@ -6,11 +6,14 @@
 mod administrator;
 mod allow;
 mod answer;
+mod batch;
 mod client;
 mod clients;
 mod foreign;
 mod info;
 mod inspector;
+mod listing;
+mod many;
 mod monitor;
 mod observer;
 mod owner;
@@ -18,6 +21,7 @@ mod script;
 mod server;
 mod slow_log;
 mod tools;
+mod wire;
 
 pub(crate) use administrator::Administrator;
 pub(crate) use allow::ALLOWED;

@@ -2,7 +2,6 @@
 //!
 //! MULTI rather than a script: a read-only user may use it, and it writes nothing.
 
-use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::inspect::shown_key;
@@ -11,10 +10,13 @@ use crate::redis::allow::ALLOWED;
 use crate::redis::answer::{Answer, Expiry, Strange};
 use crate::redis::client::Client;
 use crate::redis::counter_bytes;
+use crate::redis::listing::leases_below;
+use crate::redis::many::Many;
 use crate::redis::server::{Server, refusal, text};
 use crate::seen::Seen;
 use crate::url::RedisUrl;
 use crate::value::parse_stored;
+use crate::{Listing, Observe, OneOfMany};
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -32,6 +34,8 @@ pub(crate) struct Observer {
     seen: Seen<State>,
     /// The expiry last computed for a key, where the server only has PTTL.
     computed: HashMap<String, i64>,
+    /// The connection of readings of many keys, once there was one.
+    many: Many,
 }
 
 /// The state of a key, free of what differs from reading to reading by itself.
@@ -49,6 +53,7 @@ impl Observer {
             facts: server.facts(),
             seen: Seen::new(),
             computed: HashMap::new(),
+            many: Many::new(url, timeout)?,
         })
     }
 
@@ -114,6 +119,14 @@ impl Observe for Observer {
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         self.read_key(key.as_bytes())
+    }
+
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        self.many.read(keys)
+    }
+
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        leases_below(&mut self.client, self.timeout, prefix, most).map(Some)
     }
 }
 

@@ -6,7 +6,8 @@ use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::sqlite::file::{self, Access, named, until_free};
 use crate::sqlite::row::Entry;
-use crate::{Observe, sqlite};
+use crate::sqlite::row::keys_below;
+use crate::{Listing, Observe, sqlite};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
@@ -115,6 +116,20 @@ impl Observe for Observer {
         let (now, entry) = result.map_err(|error| named(&self.path, error))?;
         self.prover = Some(prover);
         Ok(self.reading(key, asked, now, entry, true))
+    }
+
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        let mut patience = Patience::new(self.timeout);
+        let bound = most.saturating_add(1);
+        let mut keys = until_free(&mut patience, || keys_below(&self.reader, prefix, bound))
+            .map_err(|error| named(&self.path, error))?;
+        let more = keys.len() > most;
+        keys.truncate(most);
+        Ok(Some(Listing {
+            keys,
+            more,
+            not_text: 0,
+        }))
     }
 }
 

@@ -58,6 +58,15 @@ impl Entry {
     }
 }
 
+/// The keys below a prefix, sorted, at most so many.
+pub(crate) fn keys_below(connection: &Connection, prefix: &str, most: usize) -> rusqlite::Result<Vec<String>> {
+    // Compared as bytes, so that no character of the prefix is a wildcard.
+    connection
+        .prepare_cached("SELECT key FROM lease WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key LIMIT ?2")?
+        .query_map((prefix, i64::try_from(most).unwrap_or(i64::MAX)), |row| row.get(0))?
+        .collect()
+}
+
 fn boot(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<BootNanos>> {
     let nanos: Option<i64> = row.get(column)?;
     Ok(nanos.map(|nanos| BootNanos(u64::try_from(nanos).unwrap_or(0))))

@@ -1,0 +1,11 @@
+//! The monitor on the real thing: real stores, real owners that are really paused, a real Prometheus that
+//! scrapes it and evaluates the rules that it prints.
+
+mod alerts;
+mod endpoints;
+mod monitor;
+mod prometheus;
+mod rig;
+
+#[path = "../../../leaseproof-store/tests/redis_server/mod.rs"]
+mod redis_server;

@@ -1,0 +1,109 @@
+//! What an owner says that it believes, and what that comes to.
+
+use super::divergence::Judged;
+use super::terms::Terms;
+use super::worst::Worst;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::Token;
+use std::time::Duration;
+
+/// What an owner claims.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum Claim {
+    /// It holds the lease.
+    Holds,
+    /// It does not.
+    Free,
+}
+
+/// One report of an owner's belief: it ran, and believed this, within the moment.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// When it said so.
+    pub at: Moment,
+    /// What it claims.
+    pub claim: Claim,
+    /// The token that it claims, if it says one.
+    pub token: Option<Token>,
+    /// When it acquired what it holds, where it said that.
+    pub since: Option<Moment>,
+}
+
+/// The belief of one lease's owner.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Belief {
+    /// The name that its grants begin with, where the plan says one.
+    pub name: Option<Box<str>>,
+    /// The last report.
+    pub last: Option<Report>,
+    /// Since when it has claimed to hold without a break: the first such report, or its own word.
+    pub holding_since: Option<Moment>,
+    /// Why it could not be read the last time, if it couldn't.
+    pub failed: Option<Box<str>>,
+    /// How often it could not be read.
+    pub failures: u32,
+    /// What the last report came to.
+    pub judged: Judged,
+    /// The worst divergence of the last minutes.
+    pub worst: Worst,
+    /// Divergences that began: each is told once.
+    pub divergences: u32,
+}
+
+impl Belief {
+    /// Takes in a report.
+    pub fn reported(&mut self, report: Report) {
+        self.failed = None;
+        // Two processes of one owner may write their lines in another order than they spoke.
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| last.at.earliest > report.at.latest)
+        {
+            return;
+        }
+        self.holding_since = match report.claim {
+            Claim::Free => None,
+            Claim::Holds => {
+                // Another token is another grant.
+                let same = self.last.as_ref().is_some_and(|last| last.token == report.token);
+                report.since.or(self.holding_since.filter(|_| same)).or(Some(report.at))
+            }
+        };
+        self.last = Some(report);
+    }
+
+    /// It could not be read.
+    pub fn failed(&mut self, why: &str) {
+        self.failed = Some(why.chars().take(200).collect::<String>().into());
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// How old the last report is.
+    #[must_use]
+    pub fn age(&self, now: BootNanos) -> Option<Duration> {
+        Some(now.since(self.last.as_ref()?.at.latest))
+    }
+
+    /// The last report, if it says something about now: a frozen owner says nothing, and silence is no
+    /// belief.
+    #[must_use]
+    pub fn known(&self, now: BootNanos, terms: &Terms) -> Option<&Report> {
+        if self.failed.is_some() || self.age(now)? > terms.belief_stale_after() {
+            return None;
+        }
+        self.last.as_ref()
+    }
+
+    /// The divergence now: `None` where the belief is not known, or can't be set against a grant.
+    #[must_use]
+    pub fn divergence(&self, now: BootNanos, terms: &Terms) -> Option<Duration> {
+        self.known(now, terms)?;
+        match self.judged {
+            Judged::Agrees => Some(Duration::ZERO),
+            Judged::Diverged(by) => Some(by),
+            Judged::CannotTell => None,
+        }
+    }
+}

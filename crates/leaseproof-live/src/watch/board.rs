@@ -1,0 +1,418 @@
+//! All that is known: the leases, their owners' beliefs, the store, and the monitor itself.
+
+use super::belief::{Belief, Report};
+use super::clock::{StoreTime, blind_from};
+use super::divergence::{Judged, judge};
+use super::lease::{Change, Lease};
+use super::series::{Fold, OF_LEASES};
+use super::terms::Terms;
+use super::worst::Worst;
+use leaseproof_model::clock::{BootNanos, Stamp};
+use leaseproof_model::event::Reading;
+use leaseproof_model::moment::Moment;
+use leaseproof_store::Listing;
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// A lease's place on the board, for as long as it is there.
+pub type Place = usize;
+
+/// One lease on the board.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// The key, as the store has it.
+    pub key: Arc<str>,
+    /// What its series are labelled with; `None` counts as `other`.
+    pub label: Option<Arc<str>>,
+    /// Whether the plan names it; else it was found below a prefix.
+    pub named: bool,
+    /// What the store shows.
+    pub lease: Lease,
+    /// What its owner says, where the plan says how to ask.
+    pub belief: Option<Box<Belief>>,
+}
+
+/// What people should be told at once.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Notice {
+    /// An owner reported a belief after its grant had ended.
+    Diverged {
+        /// The lease's key.
+        key: Arc<str>,
+        /// By how much, at least.
+        by: Duration,
+    },
+    /// The store shows something new of a lease.
+    Changed {
+        /// The lease's key.
+        key: Arc<str>,
+        /// What.
+        change: Change,
+    },
+    /// The store does not answer, in its own words.
+    StoreLost(String),
+    /// It answers again.
+    StoreBack,
+    /// Another process or role of the store answers now.
+    StoreEpoch(String),
+    /// The store's clock stepped.
+    StoreStepped,
+    /// The monitor itself did not run.
+    Blind(Duration),
+    /// A key that is no lease, in the store's words.
+    Unreadable {
+        /// The key.
+        key: Arc<str>,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Leases below a prefix were left out, since there are more than the plan's bound.
+    LeftOut {
+        /// The prefix.
+        prefix: String,
+        /// The bound.
+        max: usize,
+    },
+}
+
+/// What is known about the store.
+#[derive(Clone, Debug, Default)]
+pub struct StoreState {
+    /// `redis`, `sqlite` …
+    pub kind: String,
+    /// Its version.
+    pub version: String,
+    /// Whether the last round was answered.
+    pub up: bool,
+    /// Its clock.
+    pub time: StoreTime,
+    /// Who answers.
+    pub epoch: Option<Arc<str>>,
+    /// How often another process or role answered.
+    pub epoch_changes: u32,
+    /// Rounds that were not answered.
+    pub failures: u64,
+}
+
+/// What is known about the monitor itself.
+#[derive(Clone, Debug, Default)]
+pub struct Own {
+    /// How late it woke, the last time.
+    pub lag: Duration,
+    /// The worst of the last minutes.
+    pub lag_worst: Worst,
+    /// How long it did not run, all in all.
+    pub blind: Duration,
+    /// Rounds that were begun.
+    pub rounds: u64,
+    /// How long the last round took.
+    pub round: Duration,
+    /// When the last round was answered.
+    pub last_round: Option<Stamp>,
+    /// Leases below prefixes that were left out; of those beyond a listing's bound there is no count.
+    pub left_out: u64,
+    /// Bytes of logs that were passed over since they came too fast.
+    pub log_dropped: u64,
+    /// Findings so far: divergences, and tokens that went back.
+    pub findings: u64,
+}
+
+/// Everything.
+#[derive(Debug)]
+pub struct Board {
+    /// What the leases are measured by.
+    pub terms: Terms,
+    /// The leases; a place that became free is used again.
+    entries: Vec<Option<Entry>>,
+    free: Vec<Place>,
+    found: BTreeMap<Arc<str>, Place>,
+    /// How many more leases may have a label.
+    labels_left: usize,
+    gone: Vec<f64>,
+    /// The store.
+    pub store: StoreState,
+    /// The monitor.
+    pub own: Own,
+    /// Goes up with each step of the store's clock and each of its epochs.
+    era: u32,
+}
+
+impl Board {
+    /// An empty board on which at most `labels` leases get a label.
+    #[must_use]
+    pub fn new(terms: Terms, labels: usize) -> Self {
+        Self {
+            terms,
+            entries: Vec::new(),
+            free: Vec::new(),
+            found: BTreeMap::new(),
+            labels_left: labels,
+            gone: vec![0.0; OF_LEASES.len()],
+            store: StoreState::default(),
+            own: Own::default(),
+            era: 0,
+        }
+    }
+
+    /// Puts a lease of the plan on the board.
+    pub fn add_named(&mut self, key: &str, label: &str, belief: Option<Belief>) -> Place {
+        let label = self.label(label);
+        self.put(Entry {
+            key: Arc::from(key),
+            label,
+            named: true,
+            lease: Lease::default(),
+            belief: belief.map(Box::new),
+        })
+    }
+
+    /// Takes in what was found below a prefix; gives back how many of it are left out beyond `max`. Where
+    /// the listing is whole, leases of which the store has no trace any more are taken off.
+    pub fn found(&mut self, prefix: &str, max: usize, listing: &Listing) -> u64 {
+        let mut here: BTreeSet<Arc<str>> = self.below(prefix);
+        if !listing.more {
+            for key in here.clone() {
+                if listing.keys.binary_search_by(|it| it.as_str().cmp(&key)).is_err() {
+                    self.take_off(&key);
+                    here.remove(&key);
+                }
+            }
+        }
+        let named: BTreeSet<&str> = self.iter().filter(|(_, it)| it.named).map(|(_, it)| &*it.key).collect();
+        let too_long = listing.keys.iter().filter(|key| key.len() > LONGEST_KEY).count();
+        let new: Vec<Arc<str>> = listing
+            .keys
+            .iter()
+            .filter(|key| key.len() <= LONGEST_KEY)
+            .filter(|key| !self.found.contains_key(key.as_str()) && !named.contains(key.as_str()))
+            .map(|key| Arc::from(key.as_str()))
+            .collect();
+        let room = max.saturating_sub(here.len());
+        for key in new.iter().take(room) {
+            let label = self.label(key);
+            let place = self.put(Entry {
+                key: Arc::clone(key),
+                label,
+                named: false,
+                lease: Lease::default(),
+                belief: None,
+            });
+            self.found.insert(Arc::clone(key), place);
+        }
+        (new.len().saturating_sub(room) + too_long) as u64
+    }
+
+    fn below(&self, prefix: &str) -> BTreeSet<Arc<str>> {
+        let from = self.found.range::<str, _>((Bound::Included(prefix), Bound::Unbounded));
+        from.map(|(key, _)| key)
+            .take_while(|key| key.starts_with(prefix))
+            .cloned()
+            .collect()
+    }
+
+    fn take_off(&mut self, key: &str) {
+        let Some(place) = self.found.remove(key) else { return };
+        let Some(entry) = self.entries[place].take() else {
+            return;
+        };
+        self.free.push(place);
+        if entry.label.is_some() {
+            self.labels_left += 1;
+            return;
+        }
+        // A counter never goes down: what it counted stays in the sum of all others.
+        let counted: Vec<f64> = OF_LEASES
+            .iter()
+            .map(|series| match series.fold {
+                Fold::Sum => (series.of)(&entry, self, BootNanos(0)).unwrap_or(0.0),
+                _ => 0.0,
+            })
+            .collect();
+        for (sum, more) in self.gone.iter_mut().zip(counted) {
+            *sum += more;
+        }
+    }
+
+    /// What leases that were taken off had counted, by the order of the series.
+    #[must_use]
+    pub fn gone(&self) -> &[f64] {
+        &self.gone
+    }
+
+    fn put(&mut self, entry: Entry) -> Place {
+        match self.free.pop() {
+            Some(place) => {
+                self.entries[place] = Some(entry);
+                place
+            }
+            None => {
+                self.entries.push(Some(entry));
+                self.entries.len() - 1
+            }
+        }
+    }
+
+    /// A label, while there are any left. `other` belongs to those that have none.
+    fn label(&mut self, text: &str) -> Option<Arc<str>> {
+        if self.labels_left == 0 || text == OTHER {
+            return None;
+        }
+        self.labels_left -= 1;
+        Some(shortened(text))
+    }
+
+    /// The leases, in the order of their places.
+    pub fn iter(&self) -> impl Iterator<Item = (Place, &Entry)> {
+        let entries = self.entries.iter().enumerate();
+        entries.filter_map(|(place, entry)| Some((place, entry.as_ref()?)))
+    }
+
+    /// How many leases there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The store's word on its clock and its epoch in a reading: to be told before the leases are.
+    pub fn store_saw(&mut self, at: Moment, reading: &Reading, stamp: Stamp, notices: &mut Vec<Notice>) {
+        if !self.store.up {
+            self.store.up = true;
+            if self.own.last_round.is_some() {
+                notices.push(Notice::StoreBack);
+            }
+        }
+        if self.store.time.saw(at, reading.server_ns, self.terms.clock, stamp) {
+            self.era += 1;
+            notices.push(Notice::StoreStepped);
+        }
+        if let Some(epoch) = &reading.epoch
+            && self.store.epoch.as_deref() != Some(epoch)
+        {
+            if self.store.epoch.is_some() {
+                self.era += 1;
+                self.store.epoch_changes += 1;
+                notices.push(Notice::StoreEpoch(epoch.clone()));
+            }
+            self.store.epoch = Some(Arc::from(epoch.as_str()));
+        }
+    }
+
+    /// A reading of a lease.
+    pub fn lease_saw(&mut self, place: Place, at: Moment, reading: &Reading, notices: &mut Vec<Notice>) {
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
+        if let Some(change) = entry.lease.saw(at, reading, self.era, &self.terms) {
+            self.own.findings += u64::from(matches!(change, Change::FenceBack { .. }));
+            notices.push(Notice::Changed {
+                key: Arc::clone(&entry.key),
+                change,
+            });
+        }
+        settle(entry, at.latest, &self.terms, &mut self.own, notices);
+    }
+
+    /// A key that is no lease.
+    pub fn unreadable(&mut self, place: Place, why: String, notices: &mut Vec<Notice>) {
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
+        if entry.lease.unreadable.is_none() {
+            notices.push(Notice::Unreadable {
+                key: Arc::clone(&entry.key),
+                why: why.clone(),
+            });
+        }
+        entry.lease.unreadable(&why);
+    }
+
+    /// The store did not answer.
+    pub fn store_failed(&mut self, why: String, notices: &mut Vec<Notice>) {
+        self.store.failures += 1;
+        if std::mem::replace(&mut self.store.up, false) {
+            notices.push(Notice::StoreLost(why));
+        }
+    }
+
+    /// A report of an owner.
+    pub fn reported(&mut self, place: Place, report: Report, notices: &mut Vec<Notice>) {
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
+        let Some(belief) = &mut entry.belief else { return };
+        let now = report.at.latest;
+        belief.reported(report);
+        settle(entry, now, &self.terms, &mut self.own, notices);
+    }
+
+    /// An owner could not be read.
+    pub fn belief_failed(&mut self, place: Place, why: &str) {
+        let Some(Some(entry)) = self.entries.get_mut(place) else {
+            return;
+        };
+        if let Some(belief) = &mut entry.belief {
+            belief.failed(why);
+        }
+    }
+
+    /// How late the monitor woke.
+    pub fn woke(&mut self, late: Duration, now: BootNanos, notices: &mut Vec<Notice>) {
+        self.own.lag = late;
+        self.own.lag_worst.note(late.as_secs_f64(), now, self.terms.window);
+        if late > blind_from(self.terms.interval) {
+            self.own.blind += late;
+            notices.push(Notice::Blind(late));
+        }
+    }
+}
+
+/// A longer key below a prefix is left out: it costs memory, and is nobody's lease.
+const LONGEST_KEY: usize = 1024;
+
+/// A label is on each of some twenty lines of each scrape.
+const LONGEST_LABEL: usize = 128;
+
+/// A label of bounded length, still different for different keys.
+fn shortened(text: &str) -> Arc<str> {
+    if text.len() <= LONGEST_LABEL {
+        return Arc::from(text);
+    }
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let start: String = text.chars().take(LONGEST_LABEL / 4).collect();
+    Arc::from(format!("{start}…{:016x}", hasher.finish()))
+}
+
+/// The label of all leases that have none of their own.
+pub const OTHER: &str = "other";
+
+/// What the last report comes to by what is known now.
+fn settle(entry: &mut Entry, now: BootNanos, terms: &Terms, own: &mut Own, notices: &mut Vec<Notice>) {
+    let Some(belief) = &mut entry.belief else { return };
+    let before = belief.judged;
+    let judged = judge(belief, &entry.lease);
+    belief.judged = match (before, judged) {
+        // Until the next reading says more, what was shown stands: it is a least.
+        (Judged::Diverged(by), Judged::CannotTell) => Judged::Diverged(by),
+        (_, judged) => judged,
+    };
+    let Judged::Diverged(by) = judged else { return };
+    belief.worst.note(by.as_secs_f64(), now, terms.window);
+    if !matches!(before, Judged::Diverged(_)) {
+        belief.divergences += 1;
+        own.findings += 1;
+        notices.push(Notice::Diverged {
+            key: Arc::clone(&entry.key),
+            by,
+        });
+    }
+}

@@ -1,0 +1,295 @@
+//! One lease, as the store's readings show it. Compact: there may be a hundred thousand.
+
+use super::terms::Terms;
+use super::worst::Worst;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Held, Reading};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::{HolderId, Token};
+use std::time::Duration;
+
+/// An expiry that moved by less than this did not move: servers round, and round trips differ.
+const STILL: Duration = Duration::from_millis(5);
+
+/// How far a renewal that the TTL places may lie outside the two readings around it.
+const NEAR: Duration = Duration::from_millis(50);
+
+/// A lease under watch.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Lease {
+    /// The last reading's moment.
+    pub looked: Option<Moment>,
+    /// The grant in force at the last reading.
+    pub grant: Option<Grant>,
+    /// The last grant whose end was seen.
+    pub ended: Option<Box<Ended>>,
+    /// From when on the lease is seen to be free.
+    pub free_since: Option<Moment>,
+    /// The token counter, where the store has one.
+    pub counter: Option<Token>,
+    /// The greatest token of a grant that was seen since the token last went back.
+    pub highest: Option<Token>,
+    /// Grants that began under our eyes.
+    pub holder_changes: u32,
+    /// Renewals that were seen.
+    pub renewals: u32,
+    /// Grants whose token was not greater than that of an earlier one.
+    pub fence_back: u32,
+    /// Grants that ended since nobody renewed them.
+    pub lapses: u32,
+    /// The longest that the lease was seen without a renewal.
+    pub worst_age: Worst,
+    /// Why the key can't be read as a lease, if it can't.
+    pub unreadable: Option<Box<str>>,
+}
+
+/// The grant in force.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grant {
+    /// The holder.
+    pub holder: HolderId,
+    /// Its token.
+    pub token: Option<Token>,
+    /// When it began; from zero on where it was there at the first look.
+    pub began: Moment,
+    /// When it will expire, where the store shows it.
+    pub expires: Option<Moment>,
+    /// Whether it ends by itself.
+    pub has_ttl: bool,
+    /// When it was last granted or renewed, where that is known.
+    pub renewed: Option<Moment>,
+    /// The TTL that was granted, where it is known.
+    pub ttl: Option<Duration>,
+    /// The store's era in which it was last read: across a restart or a step of the server's clock no
+    /// expiry moves.
+    era: u32,
+}
+
+/// A grant whose end was seen.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Ended {
+    /// The holder.
+    pub holder: HolderId,
+    /// Its token.
+    pub token: Option<Token>,
+    /// When it ended.
+    pub at: Moment,
+}
+
+/// What a reading changed, where people want to know.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// Another grant began.
+    NewHolder {
+        /// Who holds it now.
+        holder: HolderId,
+        /// Its token.
+        token: Option<Token>,
+    },
+    /// The token went back, or did not move on.
+    FenceBack {
+        /// The token of an earlier grant.
+        from: Token,
+        /// The token of the new one.
+        to: Token,
+    },
+}
+
+impl Lease {
+    /// Takes in one reading, asked and answered within `at`.
+    pub fn saw(&mut self, at: Moment, reading: &Reading, era: u32, terms: &Terms) -> Option<Change> {
+        self.unreadable = None;
+        // What happened between two readings happened within this.
+        let before = self.looked.map_or(BootNanos(0), |last| last.earliest);
+        let since = Moment::between(before, at.latest);
+        let first = self.looked.is_none();
+        let after_gap = self
+            .looked
+            .is_some_and(|last| at.earliest.since(last.latest) > terms.gap());
+        self.looked = Some(at);
+        // A grant came and went in between, unless it is there now.
+        let unseen = self.counter.is_some() && reading.counter > self.counter;
+        if reading.counter.is_some() {
+            self.counter = reading.counter;
+        }
+        let held = reading.held.as_ref().filter(|held| !held.expired);
+        let same = self
+            .grant
+            .as_ref()
+            .zip(held)
+            .is_some_and(|(grant, held)| grant.is(held));
+        if same {
+            if let (Some(grant), Some(held)) = (&mut self.grant, held) {
+                self.renewals += u32::from(grant.goes_on(held, since, era, terms));
+            }
+        } else {
+            self.end(reading, since, at, terms);
+        }
+        let mut change = None;
+        match held {
+            None if unseen => self.free_since = Some(since),
+            None => {
+                self.free_since.get_or_insert(since);
+            }
+            Some(_) if same => {}
+            Some(held) => {
+                self.free_since = None;
+                self.grant = Some(Grant::new(held, since, era, terms));
+                change = self.began(held, first);
+            }
+        }
+        if let Some(age) = self.renewal_age(at)
+            && !after_gap
+        {
+            self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+        }
+        change
+    }
+
+    /// The key holds something that is no lease.
+    pub fn unreadable(&mut self, why: &str) {
+        self.unreadable = Some(why.chars().take(200).collect::<String>().into());
+    }
+
+    fn end(&mut self, reading: &Reading, since: Moment, at: Moment, terms: &Terms) {
+        let Some(grant) = self.grant.take() else { return };
+        // An expired row shows when exactly it expired; it was not renewed since.
+        let row = reading.held.as_ref().filter(|held| held.expired && grant.is(held));
+        let exact = row.and_then(|row| row.expires).filter(|end| end.latest <= at.latest);
+        if let (Some(expires), Some(renewed)) = (grant.expires, grant.renewed) {
+            // Overdue when it was last seen, and gone after its expiry: nobody had renewed it. One that was
+            // not overdue may as well have been released.
+            let overdue = since.earliest.since(renewed.latest) > terms.budget.heartbeat + terms.budget.renew_timeout;
+            if exact.is_some() || (overdue && expires.latest < at.earliest) {
+                self.lapses += 1;
+                let age = expires.earliest.since(renewed.latest);
+                self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+            }
+        }
+        self.ended = Some(Box::new(Ended {
+            holder: grant.holder,
+            token: grant.token,
+            at: exact.unwrap_or(since),
+        }));
+    }
+
+    fn began(&mut self, held: &Held, first: bool) -> Option<Change> {
+        let before = self.highest;
+        if held.token.is_some() {
+            self.highest = held.token;
+        }
+        if first {
+            return None;
+        }
+        self.holder_changes += 1;
+        match (before, held.token) {
+            (Some(from), Some(to)) if to <= from => {
+                self.fence_back += 1;
+                Some(Change::FenceBack { from, to })
+            }
+            _ => Some(Change::NewHolder {
+                holder: held.holder.clone(),
+                token: held.token,
+            }),
+        }
+    }
+
+    /// How long, at least, the lease had not been renewed at the last reading.
+    fn renewal_age(&self, at: Moment) -> Option<Duration> {
+        let renewed = self.grant.as_ref()?.renewed?;
+        Some(at.earliest.since(renewed.latest))
+    }
+
+    /// How long ago it was renewed, at least, by what is known at `now`: never more than the last
+    /// reading shows, since a renewal may have come after it.
+    #[must_use]
+    pub fn renewed_ago(&self) -> Option<Duration> {
+        self.renewal_age(self.looked?)
+    }
+
+    /// What is left of the TTL at `now`, if the lease was not renewed since the last reading. Negative
+    /// once that is over.
+    #[must_use]
+    pub fn ttl_left(&self, now: BootNanos) -> Option<f64> {
+        let expires = self.grant.as_ref()?.expires?.earliest;
+        let (after, before) = (expires.since(now), now.since(expires));
+        Some(after.as_secs_f64() - before.as_secs_f64())
+    }
+}
+
+impl Grant {
+    fn new(held: &Held, since: Moment, era: u32, terms: &Terms) -> Self {
+        let began = held.granted.map_or(since, Moment::exact);
+        let mut grant = Self {
+            holder: held.holder.clone(),
+            token: held.token,
+            began,
+            expires: held.expires,
+            has_ttl: held.expires.is_some() || held.bound.is_some(),
+            renewed: None,
+            ttl: held.bound,
+            era,
+        };
+        if terms.shows_renewals && grant.has_ttl {
+            // At the first look it may have been renewed at any time before: no TTL places that.
+            let first = since.earliest == BootNanos(0) && held.granted.is_none();
+            grant.renewed = match first {
+                true => Some(since),
+                false => grant.placed(held, since, terms).or(Some(since)),
+            };
+        }
+        grant
+    }
+
+    /// Whether a reading shows this very grant.
+    fn is(&self, held: &Held) -> bool {
+        self.holder == held.holder && self.token == held.token
+    }
+
+    /// The same grant at the next reading; whether it was renewed in between.
+    fn goes_on(&mut self, held: &Held, since: Moment, era: u32, terms: &Terms) -> bool {
+        let old = self.expires;
+        let same_era = self.era == era;
+        self.expires = held.expires;
+        self.has_ttl = held.expires.is_some() || held.bound.is_some();
+        self.era = era;
+        if !terms.shows_renewals {
+            return false;
+        }
+        if let Some(renewed) = held.renewed.map(Moment::exact) {
+            let moved = self.renewed.is_some_and(|last| renewed.earliest > last.latest);
+            self.ttl = held.expires.map(|expires| expires.earliest.since(renewed.latest));
+            self.renewed = Some(renewed);
+            return moved;
+        }
+        let jumped = match (old, held.expires) {
+            (Some(old), Some(new)) => new.earliest > old.latest.plus(STILL),
+            _ => false,
+        };
+        if !jumped || !same_era {
+            return false;
+        }
+        self.renewed = self.placed(held, since, terms).or(Some(since));
+        true
+    }
+
+    /// Where the plan's TTL says that the last renewal was, if that lies where one can have been.
+    fn placed(&mut self, held: &Held, since: Moment, terms: &Terms) -> Option<Moment> {
+        if let Some(renewed) = held.renewed.or(held.granted) {
+            self.ttl = held.expires.map(|expires| expires.earliest.since(renewed));
+            return Some(Moment::exact(renewed));
+        }
+        let expires = held.expires?;
+        let ttl = terms.budget.ttl;
+        let at = Moment {
+            earliest: expires.earliest.minus(ttl),
+            latest: expires.latest.minus(ttl),
+        };
+        let fits = at.latest.plus(NEAR) >= since.earliest && at.earliest <= since.latest.plus(NEAR);
+        if !fits {
+            return None;
+        }
+        self.ttl = Some(ttl);
+        Some(at)
+    }
+}

@@ -1,0 +1,98 @@
+//! Owners whose logs are followed.
+
+use super::{PULSE, Shared};
+use crate::watch::belief::Report;
+use crate::watch::board::Place;
+use crate::watch::settings::{Settings, SourceSettings};
+use crate::watch::sources::log::LogReader;
+use crate::watch::sources::tail::Tail;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::moment::Moment;
+use leaseproof_proc::clock::boot_now;
+use std::time::Duration;
+
+/// The logs under watch.
+pub(super) struct Logs {
+    logs: Vec<OneLog>,
+    settings: Settings,
+    pause: Duration,
+}
+
+struct OneLog {
+    place: Place,
+    tail: Tail,
+    reader: LogReader,
+    /// When it was last seen to have nothing more.
+    looked: BootNanos,
+}
+
+impl Logs {
+    pub(super) fn new(settings: &Settings, places: &[Place]) -> Option<Self> {
+        let logs: Vec<OneLog> = places
+            .iter()
+            .zip(&settings.leases)
+            .filter_map(|(place, lease)| match &lease.owner.as_ref()?.source {
+                SourceSettings::Log(path) => Some(OneLog {
+                    place: *place,
+                    tail: Tail::new(path),
+                    reader: LogReader::default(),
+                    looked: BootNanos(0),
+                }),
+                SourceSettings::Endpoint { .. } => None,
+            })
+            .collect();
+        let pause = if logs.len() > 50 { settings.interval } else { PULSE };
+        (!logs.is_empty()).then(|| Self {
+            logs,
+            settings: settings.clone(),
+            pause: pause.min(Duration::from_secs(1)),
+        })
+    }
+
+    /// Follows them until it is to end.
+    pub(super) fn follow(mut self, shared: &Shared) {
+        while !shared.stopped() {
+            for log in &mut self.logs {
+                log.look(shared, &self.settings);
+            }
+            let dropped = self.logs.iter().map(|log| log.tail.dropped).sum();
+            shared.board().own.log_dropped = dropped;
+            std::thread::sleep(self.pause);
+        }
+    }
+}
+
+impl OneLog {
+    fn look(&mut self, shared: &Shared, settings: &Settings) {
+        let asked = boot_now();
+        let looked = match self.tail.look() {
+            Ok(looked) => looked,
+            Err(error) => {
+                shared.board().belief_failed(self.place, &error.to_string());
+                return;
+            }
+        };
+        if looked.restarted {
+            self.reader.restart();
+        }
+        let earliest = if looked.old { BootNanos(0) } else { self.looked };
+        let arrived = Moment::between(earliest, boot_now());
+        self.looked = asked;
+        let reports: Vec<Report> = looked
+            .lines
+            .iter()
+            .filter_map(|line| self.reader.line(&(settings.read_line)(line)?, arrived))
+            .collect();
+        if reports.is_empty() {
+            return;
+        }
+        let mut notices = Vec::new();
+        {
+            let mut board = shared.board();
+            for report in reports {
+                board.reported(self.place, report, &mut notices);
+            }
+        }
+        shared.tell(notices);
+    }
+}

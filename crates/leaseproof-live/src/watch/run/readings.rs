@@ -1,0 +1,79 @@
+//! Rounds of readings of all leases.
+
+use super::Shared;
+use crate::watch::board::Place;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_proc::clock::{boot_now, stamp_now};
+use leaseproof_store::Observe;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How many leases are asked about before the board is told.
+const AT_ONCE: usize = 512;
+
+/// A key that is no lease is looked at again only each so many rounds: its value may be large.
+const SELDOM: u64 = 30;
+
+/// Rounds of readings, one an interval, spread over it.
+pub(super) fn rounds(shared: &Shared, mut observer: Box<dyn Observe>, interval: Duration) {
+    let mut due = boot_now();
+    while !shared.stopped() {
+        let began = boot_now();
+        round(shared, observer.as_mut(), due, interval);
+        let now = boot_now();
+        shared.board().own.round = now.since(began);
+        // Missed rounds are not made up in a burst.
+        due = due.plus(interval).max(now);
+        shared.wait_until(due);
+    }
+}
+
+fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: Duration) {
+    let keys: Vec<(Place, Arc<str>)> = {
+        let mut board = shared.board();
+        board.own.rounds += 1;
+        let seldom = !board.own.rounds.is_multiple_of(SELDOM);
+        board
+            .iter()
+            .filter(|(_, entry)| !(seldom && entry.lease.unreadable.is_some()))
+            .map(|(place, entry)| (place, Arc::clone(&entry.key)))
+            .collect()
+    };
+    let parts = u32::try_from(keys.len().div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
+    for (part, keys) in (0_u32..).zip(keys.chunks(AT_ONCE)) {
+        // Not all at once: the store has others to serve. A tenth of the interval is left for what is late.
+        shared.wait_until(due.plus(interval * 9 / 10 * part / parts));
+        if shared.stopped() {
+            return;
+        }
+        let names: Vec<&str> = keys.iter().map(|(_, key)| &**key).collect();
+        let answers = observer.read_many(&names);
+        let stamp = stamp_now();
+        let mut notices = Vec::new();
+        let mut board = shared.board();
+        match answers {
+            Err(error) => {
+                board.store_failed(error.to_string(), &mut notices);
+                drop(board);
+                shared.tell(notices);
+                return;
+            }
+            Ok(answers) => {
+                if let Some((at, reading)) = answers.iter().find_map(|it| it.as_ref().ok()) {
+                    board.store_saw(*at, reading, stamp, &mut notices);
+                }
+                for ((place, _), answer) in keys.iter().zip(answers) {
+                    match answer {
+                        Ok((at, reading)) => board.lease_saw(*place, at, &reading, &mut notices),
+                        Err(error) => board.unreadable(*place, error.to_string(), &mut notices),
+                    }
+                }
+            }
+        }
+        drop(board);
+        shared.tell(notices);
+    }
+    let mut board = shared.board();
+    board.store.up = true;
+    board.own.last_round = Some(stamp_now());
+}

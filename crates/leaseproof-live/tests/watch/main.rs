@@ -1,0 +1,8 @@
+//! The monitor's pure core: readings and reports in, series and notices out.
+
+mod divergence;
+mod documents;
+mod labels;
+mod readings;
+mod sound;
+mod tape;

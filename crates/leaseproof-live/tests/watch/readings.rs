@@ -1,0 +1,120 @@
+//! What readings show of a lease: renewals, tokens, the store's clock; and what a gap hides.
+
+use crate::tape::{Tape, ms};
+use leaseproof_live::watch::board::Notice;
+use leaseproof_live::watch::lease::Change;
+use std::time::Duration;
+
+#[test]
+fn a_forward_jump_of_the_expiry_is_a_renewal_placed_by_the_ttl() {
+    let mut tape = Tape::new();
+    tape.held(1100, 1000);
+    tape.held(2100, 2000);
+    tape.held(2900, 2000);
+    assert_eq!(tape.series("renewals_total", 3000), Some(1.0));
+    assert_eq!(tape.series("ttl_granted_seconds", 3000), Some(3.0));
+    assert_eq!(tape.series("renewal_age_seconds", 3000), Some(0.898));
+    assert_eq!(tape.series("ttl_left_seconds", 3000), Some(2.0));
+    assert_eq!(tape.series("margin_used_ratio", 3000), Some(0.0));
+    tape.held(4100, 2000);
+    let used = tape.series("margin_used_ratio", 4100).expect("a number");
+    assert!((used - 0.898 / 1.75).abs() < 0.01, "{used}");
+}
+
+#[test]
+fn a_step_of_the_servers_clock_is_no_renewal() {
+    let mut tape = Tape::new();
+    tape.held(1100, 1000);
+    tape.server_ahead_ms = -60_000;
+    tape.held(2100, 61_000);
+    assert_eq!(tape.series("renewals_total", 2200), Some(0.0));
+    assert_eq!(tape.series("store_clock_steps_total", 2200), Some(1.0));
+    assert!(tape.notices.contains(&Notice::StoreStepped));
+    let offset = tape.series("store_clock_offset_seconds", 2200).expect("a number");
+    assert!((offset + 60.0).abs() < 0.01, "{offset}");
+}
+
+#[test]
+fn a_restart_of_the_store_is_no_renewal() {
+    let mut tape = Tape::new();
+    tape.held(1100, 1000);
+    tape.epoch = "two/primary";
+    tape.held(2100, 2000);
+    assert_eq!(tape.series("renewals_total", 2200), Some(0.0));
+    assert_eq!(tape.series("store_epoch_changes_total", 2200), Some(1.0));
+    tape.held(3100, 3000);
+    assert_eq!(tape.series("renewals_total", 3200), Some(1.0));
+}
+
+#[test]
+fn a_token_that_is_not_greater_goes_back_once() {
+    let mut tape = Tape::new();
+    tape.read(100, Some(("a#1", Some(41), Some(3000))), Some(41));
+    tape.read(1100, Some(("b#1", Some(42), Some(4000))), Some(42));
+    assert_eq!(tape.series("fence_back_total", 1200), Some(0.0));
+    tape.read(2100, Some(("a#2", Some(42), Some(5000))), Some(42));
+    tape.read(3100, Some(("a#2", Some(42), Some(6000))), Some(42));
+    assert_eq!(tape.series("fence_back_total", 3200), Some(1.0));
+    tape.read(4100, None, None);
+    tape.read(5100, Some(("a#3", Some(1), Some(8000))), Some(1));
+    tape.read(6100, Some(("b#3", Some(2), Some(9000))), Some(2));
+    assert_eq!(tape.series("fence_back_total", 6200), Some(2.0));
+    assert_eq!(tape.series("holder_changes_total", 6200), Some(4.0));
+    let back = |it: &&Notice| {
+        matches!(
+            it,
+            Notice::Changed {
+                change: Change::FenceBack { .. },
+                ..
+            }
+        )
+    };
+    assert_eq!(tape.notices.iter().filter(back).count(), 2);
+}
+
+#[test]
+fn a_lease_without_a_ttl_is_seen() {
+    let mut tape = Tape::new();
+    tape.read(100, Some(("a#1", Some(1), None)), Some(1));
+    assert_eq!(tape.series("without_ttl", 200), Some(1.0));
+    assert_eq!(tape.series("ttl_left_seconds", 200), None);
+    assert_eq!(tape.series("renewal_age_seconds", 200), None);
+}
+
+#[test]
+fn a_release_in_time_is_no_lapse() {
+    let mut tape = Tape::new();
+    tape.held(1100, 1000);
+    tape.read(2100, None, Some(1));
+    tape.read(5100, None, Some(1));
+    assert_eq!(tape.series("lapses_total", 5200), Some(0.0));
+}
+
+#[test]
+fn a_gap_of_the_monitor_is_said_and_not_judged() {
+    let mut tape = Tape::new();
+    tape.held(1100, 1000);
+    let mut notices = Vec::new();
+    tape.board.woke(Duration::from_secs(60), ms(61_200), &mut notices);
+    assert_eq!(notices, [Notice::Blind(Duration::from_secs(60))]);
+    // Renewed 2.5 s before the first reading after the gap: by the owner's cadence, or by its pause?
+    tape.held(61_200, 58_700);
+    assert_eq!(tape.series("blind_seconds_total", 61_300), Some(60.0));
+    assert_eq!(tape.series("renewal_gap_worst_seconds", 61_300), Some(0.0));
+    tape.board.woke(Duration::from_millis(3), ms(61_400), &mut notices);
+    assert_eq!(notices.len(), 1, "a little late is not blind");
+}
+
+#[test]
+fn a_key_that_is_no_lease_is_told_once() {
+    let mut tape = Tape::new();
+    let mut notices = Vec::new();
+    for _ in 0..2 {
+        tape.board
+            .unreadable(tape.place, "the key holds a list".to_owned(), &mut notices);
+    }
+    assert_eq!(notices.len(), 1);
+    assert_eq!(tape.series("unreadable", 100), Some(1.0));
+    tape.held(1100, 1000);
+    assert_eq!(tape.series("unreadable", 1200), Some(0.0));
+}
