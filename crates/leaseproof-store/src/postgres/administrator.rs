@@ -51,7 +51,12 @@ impl Administer for Administrator {
                 Ok(_) => {}
                 // IF NOT EXISTS loses a race against another who makes it.
                 Err(Failed::Refused(error))
-                    if [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE].contains(error.code()) => {}
+                    if [
+                        SqlState::UNIQUE_VIOLATION,
+                        SqlState::DUPLICATE_TABLE,
+                        SqlState::DUPLICATE_OBJECT,
+                    ]
+                    .contains(error.code()) => {}
                 Err(failed) => return Err(self.client.in_words(failed)),
             }
         }

@@ -79,8 +79,10 @@ impl Stage<'_> {
         let from = boot_now();
         let bound = from.plus(self.takeover_bound());
         let name = owner.clone();
-        self.wait(bound, None, |scene| scene.wrote_since(&name, from))?;
-        Ok(self.scene.known(owner).last_write.map_or_else(boot_now, |at| at.latest))
+        let wrote = self.wait(bound, None, |scene| scene.wrote_since(&name, from))?;
+        // Without one the time is over now: the write before it says nothing.
+        let write = self.scene.known(owner).last_write.filter(|_| wrote);
+        Ok(write.map_or_else(boot_now, |at| at.latest))
     }
 
     /// Waits until the key is free.
