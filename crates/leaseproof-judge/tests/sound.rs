@@ -41,6 +41,65 @@ fn stranger(s: &mut Story) {
 type Sound = (&'static str, fn() -> Story);
 
 const SOUND: &[Sound] = &[
+    (
+        "it keeps one value for all its grants, and says `acquired` without a stamp",
+        || {
+            let mut s = pauses::over_ttl();
+            readings(&mut s, |_, reading| {
+                reading.counter = None;
+                if let Some(held) = &mut reading.held {
+                    let owner = if held.token == Some(Token(2)) { "b1" } else { "a1" };
+                    held.holder = format!("value#{owner}").into();
+                    held.token = None;
+                }
+            });
+            s.each(|event| match &mut event.what {
+                What::Said(said) => {
+                    (said.token, said.boot) = (None, None);
+                    // It arrived then, and may have been said before the grant's first look.
+                    event.at.earliest = event.at.earliest.minus(Duration::from_millis(18));
+                }
+                What::Write(write) => write.token = None,
+                _ => {}
+            });
+            s.ask.store_shows_token = false;
+            s
+        },
+    ),
+    ("its lines come in bursts, without stamps", || {
+        let mut s = pauses::within_margin();
+        s.each(|event| {
+            if let What::Said(said) = &mut event.what {
+                said.boot = None;
+                let burst = Duration::from_millis(900).as_nanos() as u64;
+                let since = event.at.latest.0 - at(0.0).0;
+                event.at = about((since.div_ceil(burst) * burst) as f64 / 1e6);
+            }
+        });
+        s
+    }),
+    (
+        "its stamps are of a clock that had stood still before it started",
+        || {
+            let mut s = pauses::over_ttl();
+            s.each(|event| {
+                if let What::Said(said) = &mut event.what {
+                    said.boot = Some(leaseproof_model::clock::BootNanos(1000 + event.at.latest.0 / 1000));
+                }
+            });
+            s
+        },
+    ),
+    ("its stamps are of whole seconds", || {
+        let mut s = pauses::over_ttl();
+        s.each(|event| {
+            if let What::Said(said) = &mut event.what {
+                let second = 1_000_000_000;
+                said.boot = Some(leaseproof_model::clock::BootNanos(event.at.latest.0 / second * second));
+            }
+        });
+        s
+    }),
     ("its two threads print out of order at the release", || {
         let mut s = scenarios::clean_release();
         s.said_with(PAUSE + 4.0, "a1", OwnerEvent::Renewed, |said| {

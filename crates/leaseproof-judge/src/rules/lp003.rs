@@ -15,7 +15,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let said = |grant: &Grant<'_>| grant.said_token;
     let written = greatest_written(timeline);
     let wrote = |grant: &Grant<'_>| written.get(&grant.first.id).copied();
-    let mut found = not_increasing(timeline, "has", shown);
+    let mut found = not_increasing(timeline, HAS, shown);
     let more = not_increasing(timeline, "was acquired, as its owner says, with", said)
         .into_iter()
         .chain(not_increasing(timeline, "was written on with", wrote));
@@ -29,6 +29,9 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     }
     found
 }
+
+/// What is said of a token that the store itself shows.
+const HAS: &str = "has";
 
 fn not_increasing<'h>(
     timeline: &Timeline<'h>,
@@ -45,6 +48,9 @@ fn not_increasing<'h>(
         }
         let Some((token, id)) = token_of(grant) else { continue };
         match greatest {
+            // One holder that stands in two grants, one right after the other, is no successor of itself.
+            Some((before, _, place))
+                if token <= before && verb != HAS && timeline.grants[place].holder == grant.holder => {}
             Some((before, earlier, place)) if token <= before => {
                 let old = &timeline.grants[place];
                 let store_moved = old.epoch != grant.epoch || back.iter().any(|it| (earlier..=id).contains(it));

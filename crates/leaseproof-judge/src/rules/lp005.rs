@@ -30,7 +30,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (index, owner) in timeline.owners.iter().enumerate() {
         let mut unapplied: BTreeMap<u32, Vec<(Saying<'_>, Moment)>> = BTreeMap::new();
-        for (saying, sent) in attempts(owner) {
+        for (saying, sent) in attempts(owner, lag(timeline, owner)) {
             // Its own stamp may be that of sending: it had the answer when it said so, at the latest.
             let attempt = Moment {
                 earliest: sent,
@@ -72,28 +72,45 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     found
 }
 
+/// How late this owner's lines came, at most, where they carry no stamp: its `acquired` after the grant that it is
+/// about. A program may hold its lines back, and its renewals are then as late.
+fn lag(timeline: &Timeline<'_>, owner: &Owner<'_>) -> Duration {
+    let grants = owner.grants.iter().map(|index| &timeline.grants[*index]);
+    grants
+        .filter_map(|grant| Some(grant.acquired?.at.earliest.since(grant.begin.latest)))
+        .max()
+        .unwrap_or_default()
+}
+
+/// Lines that arrive this close to each other may have been written in one go, whenever they were said.
+const BURST: Duration = Duration::from_millis(20);
+
 /// Each claimed renewal with the earliest moment at which it can have been sent.
-fn attempts<'t, 'h>(owner: &'t Owner<'h>) -> impl Iterator<Item = (Saying<'h>, BootNanos)> + 't {
+fn attempts<'t, 'h>(owner: &'t Owner<'h>, lag: Duration) -> impl Iterator<Item = (Saying<'h>, BootNanos)> + 't {
     let mut sent: HashMap<u64, BootNanos> = HashMap::new();
-    let mut by_thread: HashMap<Option<&str>, BootNanos> = HashMap::new();
-    let mut last: Option<BootNanos> = None;
+    let mut words: HashMap<Option<&str>, Vec<Saying<'h>>> = HashMap::new();
     owner.said.iter().filter_map(move |saying| {
         if !saying.is_protocol() {
             return None;
         }
         let thread = saying.said.thread.as_deref();
         let known = saying.said.attempt.and_then(|attempt| sent.get(&attempt).copied());
-        let before = match thread {
-            Some(_) => by_thread.get(&thread).copied(),
-            None => last,
-        };
         if saying.is(OwnerEvent::RenewSent)
             && let Some(attempt) = saying.said.attempt
         {
             sent.insert(attempt, saying.at.earliest);
         }
-        by_thread.insert(thread, saying.at.earliest);
-        last = Some(saying.at.earliest);
+        let mut before = None;
+        for key in [thread, None] {
+            let spoken = words.entry(key).or_default();
+            if key == thread {
+                before = earlier(spoken, saying, lag);
+            }
+            spoken.push(*saying);
+            if thread.is_none() {
+                break;
+            }
+        }
         let claim = saying.is(OwnerEvent::Renewed);
         claim.then(|| {
             (
@@ -102,6 +119,15 @@ fn attempts<'t, 'h>(owner: &'t Owner<'h>) -> impl Iterator<Item = (Saying<'h>, B
             )
         })
     })
+}
+
+/// The earliest moment at which what is said after these words can have been sent.
+fn earlier(words: &[Saying<'_>], saying: &Saying<'_>, lag: Duration) -> Option<BootNanos> {
+    if saying.is_stamped() {
+        return words.last().map(|word| word.at.earliest);
+    }
+    let apart = |word: &&Saying<'_>| word.event.at.latest.plus(BURST) < saying.event.at.earliest;
+    words.iter().rev().find(apart).map(|word| word.at.earliest.minus(lag))
 }
 
 /// All that was applied to the key, each in order of the latest moment.

@@ -105,7 +105,7 @@ fn overwritten(timeline: &Timeline<'_>, index: usize, grant: &Grant<'_>) -> Opti
     let end = grant.end.filter(|end| end.kind == EndKind::Overwritten)?;
     let next = timeline.grants.get(index + 1)?;
     // A revival is said below; a release just before explains the next grant, and LP011 says that.
-    if next.revives.is_some() && next.acquired.is_none() {
+    if next.revives.is_some() && !next.may_be_acquired {
         return None;
     }
     if timeline
@@ -127,7 +127,7 @@ fn overwritten(timeline: &Timeline<'_>, index: usize, grant: &Grant<'_>) -> Opti
 /// A grant that had ended stands again, under the same holder and token, and nobody acquired it.
 fn revived(timeline: &Timeline<'_>, grant: &Grant<'_>) -> Option<Finding> {
     let old = &timeline.grants[grant.revives?];
-    if grant.acquired.is_some() || grant.by == By::Lab {
+    if grant.may_be_acquired || grant.by == By::Lab {
         return None;
     }
     let ended = old.end?;

@@ -51,6 +51,10 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             };
             let cycle = act.event.cycle;
             match view {
+                // A token that the store had given to nobody that was seen: its grant hid between two looks.
+                View::Another(grant) if may_have_been_given(timeline, grant, act) => {
+                    open.entry(cycle).or_insert(act.event.id);
+                }
                 View::Another(grant) => {
                     by_cycle.entry(cycle).or_insert_with(|| {
                         let grant = &timeline.grants[grant];
@@ -137,6 +141,21 @@ impl View {
         nothing_granted(timeline, from, until).then_some(Self::Absent)
     }
 }
+
+/// The act carries a lesser token than the grant that stands, and no grant that was seen has it: the store may
+/// have given it in between, and somebody took it away at once.
+fn may_have_been_given(timeline: &Timeline<'_>, stands: usize, act: &Act<'_>) -> bool {
+    let Some(token) = act.token else { return false };
+    let skipped = timeline.grants[stands].token.is_some_and(|has| token < has);
+    let from = stands.saturating_sub(NEARBY);
+    skipped
+        && timeline.grants[from..=stands]
+            .iter()
+            .all(|grant| grant.token != Some(token))
+}
+
+/// How many grants before the one that stands are looked through: an older token was somebody's long ago.
+const NEARBY: usize = 64;
 
 /// A grant of nobody known may have stood then.
 fn may_be_its_own(timeline: &Timeline<'_>, at: Moment) -> bool {

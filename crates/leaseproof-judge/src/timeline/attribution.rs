@@ -244,18 +244,28 @@ fn by_elimination(grant: &Grant<'_>, owners: &[Owner<'_>]) -> By {
 /// Joins each grant with the `acquired` that its owner said for it.
 fn name_tokens<'h>(grants: &mut [Grant<'h>], owners: &[Owner<'h>]) {
     for owner in owners {
+        let mut said: Vec<&Saying<'h>> = owner.said.iter().filter(|it| it.is(OwnerEvent::Acquired)).collect();
+        said.sort_by_key(|claim| claim.event.at.latest);
         let mut claims = owner
             .said
             .iter()
             .filter(|saying| saying.is(OwnerEvent::Acquired))
             .peekable();
-        let speaks = claims.peek().is_some();
+        let speaks = !said.is_empty();
         for (place, index) in owner.grants.iter().enumerate() {
-            let next = owner.grants.get(place + 1).map(|next| grants[*next].begin.earliest);
+            let next = owner.grants.get(place + 1).map(|next| grants[*next].begin);
             let grant = &mut grants[*index];
             grant.owner_speaks = speaks;
+            let from = said.partition_point(|claim| claim.event.at.latest < grant.begin.earliest);
+            grant.may_be_acquired = said[from..]
+                .iter()
+                .take_while(|claim| next.is_none_or(|next| claim.at.earliest <= next.latest))
+                .any(|claim| grant.token.is_none() || claim.said.token.is_none() || claim.said.token == grant.token);
             while let Some(claim) = claims.peek() {
-                if next.is_some_and(|next| claim.at.earliest >= next) {
+                let past = next.is_some_and(|next| claim.at.earliest >= next.earliest);
+                // Near the begin of the next, it is of that one where this has its word.
+                let nears = next.is_some_and(|next| claim.at.latest.max(claim.event.at.latest) >= next.earliest);
+                if past || (nears && grant.acquired.is_some()) {
                     break;
                 }
                 let claim = claims.next().expect("it was peeked");

@@ -95,6 +95,9 @@ pub(crate) struct Grant<'h> {
     pub(crate) revives: Option<usize>,
     /// The `acquired` that its owner said for it.
     pub(crate) acquired: Option<&'h Event>,
+    /// Whether an `acquired` may be about it, though another grant took that word: who prints late, or
+    /// without stamps, says it near both.
+    pub(crate) may_be_acquired: bool,
     /// Whether its owner says `acquired` for its grants.
     pub(crate) owner_speaks: bool,
     /// The moment from which acts are charged to its owner; `None` while there is none.
@@ -111,7 +114,7 @@ impl Grant<'_> {
     /// Whether it is an earlier grant that stands again although nobody acquired it. Where the store
     /// shows no token and nobody says `acquired` it may also be a new one, and is taken for that.
     pub(crate) fn is_revival(&self) -> bool {
-        self.revives.is_some() && self.acquired.is_none() && (self.token.is_some() || self.owner_speaks)
+        self.revives.is_some() && !self.may_be_acquired && (self.token.is_some() || self.owner_speaks)
     }
 
     /// It had surely begun, and surely had not ended.

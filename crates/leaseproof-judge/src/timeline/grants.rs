@@ -140,6 +140,7 @@ impl<'h> Walk<'h> {
             by: By::Unknown,
             revives,
             acquired: None,
+            may_be_acquired: false,
             owner_speaks: false,
             due: None,
             due_for_writes: None,

@@ -336,6 +336,15 @@ impl<'h> Owner<'h> {
     /// however widely an arrival is known.
     fn order_sayings(&mut self) {
         self.said.sort_by_key(|saying| saying.event.seq);
+        // A clock of whole seconds shows the begin of each.
+        let second = Duration::from_secs(1);
+        let whole = |saying: &&Saying<'_>| u128::from(saying.at.earliest.0).is_multiple_of(second.as_nanos());
+        let stamped = || self.said.iter().filter(|saying| saying.is_stamped());
+        if stamped().next().is_some() && stamped().all(|saying| whole(&saying)) {
+            for saying in self.said.iter_mut().filter(|saying| saying.is_stamped()) {
+                saying.at.latest = saying.at.earliest.plus(second).min(saying.event.at.latest);
+            }
+        }
         let mut arrived = BootNanos(u64::MAX);
         let mut stamped: HashMap<Option<&str>, BootNanos> = HashMap::new();
         for saying in self.said.iter_mut().rev() {
@@ -363,7 +372,7 @@ impl<'h> Owner<'h> {
                     by_lab: *by_lab,
                 });
             }
-            What::Said(said) => self.said.push(Saying::new(event, said)),
+            What::Said(said) => self.said.push(Saying::new(event, said, self.started)),
             What::Wire(wire) => self.wires.push((event, wire)),
             What::WallReads {
                 count,

@@ -15,21 +15,26 @@ pub(crate) struct Saying<'h> {
     pub(crate) event: &'h Event,
     pub(crate) said: &'h Said,
     pub(crate) at: Moment,
+    is_stamped: bool,
 }
 
 impl<'h> Saying<'h> {
-    /// The owner's own stamp counts where it fits the arrival; nothing is said before it happened.
-    pub(crate) fn new(event: &'h Event, said: &'h Said) -> Self {
-        let at = match said.boot {
-            Some(boot) if boot <= event.at.latest => Moment::exact(boot),
-            _ => event.at,
-        };
-        Self { event, said, at }
+    /// The owner's own stamp counts where it fits the arrival, nothing is said before it happened, and
+    /// where the process lived by then: one before its start is of another clock.
+    pub(crate) fn new(event: &'h Event, said: &'h Said, started: Option<&Event>) -> Self {
+        let lived = |boot: BootNanos| started.is_none_or(|started| started.at.earliest <= boot);
+        let stamp = said.boot.filter(|boot| *boot <= event.at.latest && lived(*boot));
+        Self {
+            event,
+            said,
+            at: stamp.map_or(event.at, Moment::exact),
+            is_stamped: stamp.is_some(),
+        }
     }
 
     /// Whether its moment is the owner's own stamp.
     pub(crate) fn is_stamped(&self) -> bool {
-        self.said.boot.is_some_and(|boot| boot <= self.event.at.latest)
+        self.is_stamped
     }
 
     pub(crate) fn is(&self, event: OwnerEvent) -> bool {

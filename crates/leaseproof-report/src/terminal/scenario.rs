@@ -98,6 +98,10 @@ fn block(
     // In a scenario that can't be told, the missing premise is the answer.
     if scenario.verdict == Verdict::CannotTell && !undecided {
         premises::in_full(paper, scenario);
+        let silent = scenario.premises.iter().all(|it| it.holds.is_yes()) && !findings::any(scenario);
+        if silent && scenario.safety == Verdict::Proven {
+            paper.line(4, &[(Paint::Plain, NOT_KEPT)]);
+        }
     }
     findings::all(paper, scenario, records, abandoned.is_some(), undecided, rest);
     if scenario.verdict == Verdict::Violated {
@@ -105,6 +109,10 @@ fn block(
     }
     paper.gap_if(true);
 }
+
+/// Availability that nothing on record decides.
+const NOT_KEPT: &str = "safety holds. Whether the lease was kept is not decided: it was gone, or another's, before its expiry, and \
+                        nobody said why. Let the owner say `lost` or `released`, and renew the grant that it has";
 
 /// Which part of the verdict moved it, where that is not safety.
 fn moved_by(paper: &mut Paper, scenario: &ScenarioVerdict) {

@@ -26,7 +26,13 @@ pub(super) fn table(paper: &mut Paper, run: &RunVerdict) {
     ids.extend(run.not_offered.iter().map(|it| it.id));
     ids.sort_unstable();
     ids.dedup();
-    let wide = ids.iter().map(|id| id.as_str().len()).max().unwrap_or(0) + 2;
+    let wide = ids
+        .iter()
+        .map(|id| id.as_str().len())
+        .max()
+        .unwrap_or(0)
+        .max("scenario".len())
+        + 2;
     let column = |store: &str| visible(store).chars().count().max("cannot tell".len()) + 2;
     paper.gap_if(true);
     let mut head = vec![(Paint::Bold, format!("{:<wide$}", "scenario"))];

@@ -103,11 +103,7 @@ impl<'a> Stage<'a> {
     ) -> Result<Self, String> {
         let spec = spec(id);
         let began = boot_now();
-        let name = match ready.sites.len() {
-            1 => arm_name(id, twin),
-            // Each store has its own rooms, and on a file its own file.
-            _ => format!("{}-{}", site.name, arm_name(id, twin)),
-        };
+        let name = room_name(id, twin, ready, site);
         let dir = ready
             .folder
             .room(&format!("stage/{name}"))
@@ -125,7 +121,7 @@ impl<'a> Stage<'a> {
             None => own_store(&site.url, &ready.run, &name),
         };
         let plan = &settings.plan;
-        let plain_key = plain_key(id, twin, settings, ready);
+        let plain_key = plain_key(id, twin, settings, ready, site);
         let recorder = Recorder::start(&ready.log);
         let ask = ask(id, twin, settings, ready, site);
         let key = ask.key.clone();
@@ -327,13 +323,22 @@ fn arm_name(id: ScenarioId, twin: bool) -> String {
 }
 
 /// The key before the owner's client makes its own of it.
-fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready) -> String {
-    format!("{}/{}/{}", settings.plan.store.key, ready.run, arm_name(id, twin))
+fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, site: &Site) -> String {
+    let room = room_name(id, twin, ready, site);
+    format!("{}/{}/{room}", settings.plan.store.key, ready.run)
+}
+
+/// The name of an arm's rooms, of its file on a file, and of its key: two names may be of one store.
+fn room_name(id: ScenarioId, twin: bool, ready: &Ready, site: &Site) -> String {
+    match ready.sites.len() {
+        1 => arm_name(id, twin),
+        _ => format!("{}-{}", site.name, arm_name(id, twin)),
+    }
 }
 
 fn ask(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, site: &Site) -> Ask {
     let (plan, spec) = (&settings.plan, spec(id));
-    let plain_key = plain_key(id, twin, settings, ready);
+    let plain_key = plain_key(id, twin, settings, ready, site);
     Ask {
         scenario: id,
         store: site.facts.clone(),
