@@ -1,6 +1,7 @@
 //! One run on several stores, and the same record judged again.
 
 use serde_json::Value;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -74,4 +75,49 @@ fn a_store_that_is_named_twice_is_refused_before_anything_starts() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("named twice"));
     assert_eq!(std::fs::read_dir(dir.path()).expect("the folder").count(), 0);
+}
+
+/// What leaseproof started is gone with the run: no key of it is left anywhere.
+#[test]
+fn nothing_is_left_in_a_store_that_the_run_started() {
+    let test = "nothing_is_left_in_a_store_that_the_run_started";
+    let program = std::env::var_os("LEASEPROOF_REDIS_SERVER").unwrap_or_else(|| "redis-server".into());
+    if let Err(why) = Command::new(&program).arg("--version").output() {
+        // Past the capture of output: a skip must be seen.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: {test}: {}: {why}: set LEASEPROOF_REDIS_SERVER",
+            program.display()
+        );
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let words = [
+        "verify",
+        "--start-store",
+        "redis",
+        "--scenario",
+        "store-paused",
+        "--ttl",
+        "1s",
+        "--heartbeat",
+        "250ms",
+        "--worst-pause",
+        "400ms",
+        "--cycles",
+        "1",
+        "--quiet",
+        "--json",
+    ];
+    let ran = leaseproof(dir.path(), &words);
+    assert_eq!(verdicts(&ran).len(), 1, "{ran:?}");
+    let notes: Vec<_> = std::fs::read_dir(dir.path().join(".leaseproof/runs/.warden"))
+        .expect("the folder of journals")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(notes, Vec::<String>::new());
+    let undone = leaseproof(dir.path(), &["undo"]);
+    let said = String::from_utf8_lossy(&undone.stdout);
+    assert!(undone.status.success() && !said.contains("redis://"), "{undone:?}");
 }

@@ -11,8 +11,10 @@ use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::plan_view::PlanView;
 use leaseproof_model::inspect::{Range, Side};
+use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::Verdict;
 use sim::{Deed, Dice, redis, span};
+use std::time::Duration;
 
 /// A grant long before the span, and renewals `every` ms with up to `jitter` ms of lateness.
 fn renewals(every: f64, jitter: u64, until: f64) -> Vec<(f64, Deed)> {
@@ -245,5 +247,55 @@ fn the_answer_and_the_side() {
         let seen = judged(&Asked { deeds, plan });
         let rules: Vec<String> = rules.into_iter().map(str::to_owned).collect();
         assert_eq!(seen, (verdict, side, rules), "{name}");
+    }
+}
+
+/// A renewal that sets a shorter TTL may leave an earlier expiry, or the same: it does not show as one.
+#[test]
+fn gaps_across_a_shortened_ttl_are_no_violation() {
+    let budget = Budget {
+        heartbeat: Duration::from_millis(500),
+        renew_timeout: Duration::from_millis(200),
+        worst_pause: Duration::from_millis(200),
+        ..Budget::standard()
+    };
+    for ttls in [[3000, 3700, 4400], [4400, 3700, 3000], [4400, 3800, 3500]] {
+        let mut deeds = vec![(-600.0, Deed::Grant("a#1", 7))];
+        let mut at = -80.0;
+        for ttl in ttls.into_iter().cycle().take(20) {
+            deeds.push((at, Deed::RenewFor(ttl)));
+            at += 500.0;
+        }
+        let samples = span(&deeds, 8000, 200, 3000, Some(500));
+        let (lease, steps) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+        let plan = against("leaseproof.toml", &budget, &lease);
+        for name in ["cadence", "worst-gap"] {
+            let check = plan.checks.iter().find(|it| it.name == name).expect(name);
+            // One that does not show can only make a gap shorter: what agrees, agrees.
+            let told = check.says.contains("shortened");
+            assert_eq!(check.holds == Truth::CannotTell, told, "{ttls:?}: {check:?}");
+            assert_ne!(check.holds, Truth::No, "{ttls:?}: {check:?}");
+            assert!(told || ttls[1] == 3800, "{ttls:?}: {check:?}");
+        }
+        let seen = Evidence {
+            lease: Some(&lease),
+            plan: Some(&plan),
+            budget: Some(&budget),
+            ..Evidence::default()
+        };
+        let first = first_look(&seen);
+        let found = findings(&seen, &samples, &steps);
+        let (verdict, says) = answer(&seen, &found, &first);
+        assert_eq!(verdict, Verdict::CannotTell, "{ttls:?}: {says}");
+        let mut once = first.why.clone();
+        once.sort();
+        once.dedup();
+        assert_eq!(once.len(), first.why.len(), "{ttls:?}: {:?}", first.why);
+        // What is said of the gaps holds for what was.
+        let renewals = lease.renewals.get().expect("shown");
+        for range in [renewals.cadence, renewals.worst_gap.as_ref().map(|gap| gap.length)] {
+            let range = range.expect("two renewals show");
+            assert!(range.at_least_ms <= 510.0, "{ttls:?}: {range:?}");
+        }
     }
 }

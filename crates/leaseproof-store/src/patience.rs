@@ -26,6 +26,7 @@ const GRACES: u8 = 8;
 /// What is left of a time-out, in running time.
 #[derive(Debug)]
 pub(crate) struct Patience {
+    whole: Duration,
     left: Duration,
     graces: u8,
 }
@@ -33,9 +34,16 @@ pub(crate) struct Patience {
 impl Patience {
     pub(crate) fn new(timeout: Duration) -> Self {
         Self {
+            whole: timeout,
             left: timeout,
             graces: GRACES,
         }
+    }
+
+    /// The time-out that it was made of.
+    #[cfg_attr(not(feature = "zookeeper"), expect(dead_code, reason = "the adapter asks"))]
+    pub(crate) fn whole(&self) -> Duration {
+        self.whole
     }
 
     /// What is left.

@@ -47,6 +47,19 @@ fn until<T>(mut is: impl FnMut() -> Option<T>) -> T {
     panic!("it never came to it");
 }
 
+/// The time-out that was given, not what other questions left of it.
+#[test]
+fn a_server_that_never_answers_is_told_with_its_time_out() {
+    // Connections wait in its backlog for ever.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+    let place = silent.local_addr().expect("a bound socket has an address");
+    let error = open_observer(&url(&format!("zookeeper://{place}")), BRIEF)
+        .err()
+        .expect("nobody answers")
+        .to_string();
+    assert!(error.contains("no answer within 100ms"), "{error}");
+}
+
 #[test]
 fn the_ttl_is_the_session_s() {
     let server = server!("the_ttl_is_the_session_s", "maxSessionTimeout=5000");

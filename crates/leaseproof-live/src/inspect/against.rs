@@ -1,7 +1,7 @@
 //! What was seen beside what a plan says.
 
 use leaseproof_model::budget::Budget;
-use leaseproof_model::inspect::lease_view::LeaseView;
+use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::plan_view::{Check, PlanView};
 use leaseproof_model::inspect::{Range, ms};
 use leaseproof_model::truth::Truth;
@@ -10,13 +10,16 @@ use std::time::Duration;
 /// Rounding of stores that count in milliseconds, and of a renewal's place.
 const TOLERANCE: Duration = Duration::from_millis(25);
 
+/// Why a gap that is too long need not have been one.
+const HIDDEN: &str = "but the TTL was shortened within the span, and a renewal that shortens it does not show as one";
+
 /// The comparison.
 #[must_use]
 pub fn against(path: &str, budget: &Budget, lease: &LeaseView) -> PlanView {
     let ttl = ttl_check(budget, lease);
     let in_force = (ttl.holds == Truth::No).then(|| budget_check(budget, &ttl)).flatten();
     let renewals = lease.renewals.get();
-    let cadence = cadence_check(budget, renewals.and_then(|it| it.cadence));
+    let cadence = cadence_check(budget, renewals.and_then(|it| it.cadence), shortened(lease));
     let worst = worst_check(budget, lease);
     PlanView {
         path: path.to_owned(),
@@ -83,13 +86,18 @@ fn budget_check(budget: &Budget, ttl: &Check) -> Option<Check> {
     })
 }
 
-fn cadence_check(budget: &Budget, cadence: Option<Range>) -> Check {
+/// Whether the TTL was shortened within the span.
+pub(super) fn shortened(lease: &LeaseView) -> bool {
+    lease.happened.iter().any(|it| it.what == Change::Shortened)
+}
+
+fn cadence_check(budget: &Budget, cadence: Option<Range>, shortened: bool) -> Check {
     let planned_ms = ms(budget.heartbeat);
     let bound = ms(budget.heartbeat + budget.renew_timeout + TOLERANCE);
     let holds = match cadence {
         None => Truth::CannotTell,
-        Some(seen) if seen.at_least_ms > bound => Truth::No,
-        Some(seen) if seen.at_most_ms.is_some_and(|most| most > bound) => Truth::CannotTell,
+        Some(seen) if seen.at_least_ms > bound && !shortened => Truth::No,
+        Some(seen) if seen.at_least_ms > bound || seen.at_most_ms.is_some_and(|most| most > bound) => Truth::CannotTell,
         Some(_) => Truth::Yes,
     };
     let says = match (holds, cadence) {
@@ -99,6 +107,10 @@ fn cadence_check(budget: &Budget, cadence: Option<Range>) -> Check {
             of(seen)
         ),
         (Truth::Yes, Some(seen)) => format!("it is renewed every {}: the plan's heartbeat is kept", of(seen)),
+        (_, Some(seen)) if shortened => format!(
+            "a renewal shows every {}, and the plan says every {planned_ms:.0} ms, {HIDDEN}",
+            of(seen)
+        ),
         (_, Some(seen)) => format!(
             "it is renewed every {}: readings were too far apart to say whether that is the plan's {planned_ms:.0} ms",
             of(seen)
@@ -125,10 +137,13 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
     let planned_ms = ms(longest_allowed(budget));
     let renewals = lease.renewals.get();
     let seen = renewals.and_then(|it| it.worst_gap.as_ref()).map(|gap| gap.length);
+    let shortened = shortened(lease);
     let any = renewals.is_some_and(|it| !it.seen.is_empty());
     let holds = match seen {
-        Some(seen) if seen.at_least_ms > planned_ms => Truth::No,
-        Some(seen) if seen.at_most_ms.is_some_and(|most| most > planned_ms) => Truth::CannotTell,
+        Some(seen) if seen.at_least_ms > planned_ms && !shortened => Truth::No,
+        Some(seen) if seen.at_least_ms > planned_ms || seen.at_most_ms.is_some_and(|most| most > planned_ms) => {
+            Truth::CannotTell
+        }
         Some(_) if any => Truth::Yes,
         _ => Truth::CannotTell,
     };
@@ -138,6 +153,10 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
             of(seen)
         ),
         (Truth::Yes, Some(seen)) => format!("the worst gap is {}: the budget allows {planned_ms:.0} ms", of(seen)),
+        (_, Some(seen)) if any && shortened => format!(
+            "the worst gap that shows is {}, and the budget allows {planned_ms:.0} ms, {HIDDEN}",
+            of(seen)
+        ),
         (_, Some(seen)) if any => format!(
             "the worst gap is {}, and the budget allows {planned_ms:.0} ms: readings were too far apart to say",
             of(seen)

@@ -236,6 +236,7 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
             if samples[jump.after].at.latest.since(reading.at.earliest) > HOLE {
                 least = least.min(reading.at.earliest.since(begin.latest));
             }
+            let least = least.min(longest_piece(samples, steps, begin, *at));
             gaps.push(Gap {
                 length: Range::between(least, at.latest.since(begin.earliest)),
                 from_ms: signed_ms(begin.earliest, origin),
@@ -257,12 +258,25 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
             (None, None) => before.unwrap_or(samples[0].at),
         };
         gaps.push(Gap {
-            length: Range::at_least(samples[end].at.earliest.since(begin.latest)),
+            length: Range::at_least(longest_piece(samples, steps, begin, samples[end].at)),
             from_ms: signed_ms(begin.earliest, origin),
             left_at_end: left(&samples[end]).map(|(least, most)| Range::between(least, most)),
         });
     }
     gaps
+}
+
+/// The longest part of a gap that holds no shortening: each may be a renewal with a shorter TTL.
+fn longest_piece(samples: &[Sample], steps: &Steps, begin: Moment, end: Moment) -> Duration {
+    let (mut longest, mut from) = (Duration::ZERO, begin.latest);
+    for &(before, after) in &steps.shortened {
+        let (until, then) = (samples[before].at.earliest, samples[after].at.latest);
+        if until >= begin.latest && then <= end.earliest {
+            longest = longest.max(until.since(from));
+            from = then;
+        }
+    }
+    longest.max(end.earliest.since(from))
 }
 
 /// From `earlier` to `later`, both moments.

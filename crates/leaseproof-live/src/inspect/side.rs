@@ -1,6 +1,6 @@
 //! Which side to look at first, owner or store, and why; or what is missing to say so.
 
-use super::against::{longest_allowed, of};
+use super::against::{longest_allowed, of, shortened};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
@@ -8,6 +8,7 @@ use leaseproof_model::inspect::plan_view::PlanView;
 use leaseproof_model::inspect::store_view::{Form, StoreView};
 use leaseproof_model::inspect::{FirstLook, Missing, Shown, Side, ms};
 use leaseproof_model::truth::Truth;
+use std::collections::BTreeSet;
 
 /// All that was seen.
 #[derive(Copy, Clone, Debug, Default)]
@@ -53,6 +54,8 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
         .is_some_and(|lease| lease.watched.longest_round_trip_ms * 2.0 > gap_ms);
     let (before, after) = if explains { (slow, None) } else { (None, slow) };
     reasons.extend(before.into_iter().chain(renewals).chain(after));
+    let mut told = BTreeSet::new();
+    reasons.retain(|(_, why)| told.insert(why.clone()));
     let side = reasons.first().map_or_else(|| calm(seen), |(side, _)| *side);
     let why = if reasons.is_empty() && side == Side::Neither {
         vec![calm_words(seen)]
@@ -191,7 +194,8 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
             None => return reasons,
         },
     };
-    if gap.length.at_least_ms > bound {
+    // A renewal that shortens the TTL does not show, so that a gap need not be one: what was shortened is told.
+    if gap.length.at_least_ms > bound && !shortened(lease) {
         let open = gap.length.at_most_ms.is_none();
         let says = format!(
             "{} without a renewal{}, where {name} {bound:.0} ms, {answered}",

@@ -28,6 +28,9 @@ pub struct Steps {
     pub happened: Vec<Happened>,
     /// Where another grant than at the reading before was first seen.
     pub new_grants: Vec<usize>,
+    /// The last reading before and the first after the expiry went back. It may be a renewal that set a
+    /// shorter TTL.
+    pub shortened: Vec<(usize, usize)>,
     /// The last reading of each grant whose TTL ran out.
     pub ran_out: Vec<usize>,
 }
@@ -115,6 +118,7 @@ impl Steps {
                     exact: held.renewed.filter(|_| facts.exact_moments),
                 }),
                 Moved::Back if steady == Truth::Yes => {
+                    self.shortened.push((before, after));
                     self.tell(between, Change::Shortened, "somebody shortened its TTL".to_owned());
                 }
                 Moved::Removed => {

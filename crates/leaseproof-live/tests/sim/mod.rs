@@ -18,6 +18,8 @@ const START: u64 = 1_000_000 * MS;
 pub enum Deed {
     Grant(&'static str, u64),
     Renew,
+    /// With a TTL of so many ms.
+    RenewFor(u64),
     Free,
     Persist,
     Shorten(u64),
@@ -148,7 +150,8 @@ impl State {
                 self.expires = Some(server_ms + self.ttl as i64);
             }
             Deed::Renew if self.held.is_some() => self.expires = Some(server_ms + self.ttl as i64),
-            Deed::Renew => {}
+            Deed::RenewFor(ttl) if self.held.is_some() => self.expires = Some(server_ms + *ttl as i64),
+            Deed::Renew | Deed::RenewFor(_) => {}
             Deed::Free => self.held = None,
             Deed::Persist => self.expires = None,
             Deed::Shorten(left) => self.expires = Some(server_ms + *left as i64),

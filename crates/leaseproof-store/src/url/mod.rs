@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use percent_encoding::percent_decode_str;
+use redact::redact;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ mod postgres;
 pub use postgres::PostgresUrl;
 #[cfg(feature = "consul")]
 mod consul;
+mod redact;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]
@@ -212,7 +214,10 @@ fn decode(text: &str, what: &str, encoded: &str) -> Result<String, StoreError> {
 }
 
 fn refuse(text: &str, why: String) -> StoreError {
-    StoreError::Url { url: redact(text), why }
+    StoreError::Url {
+        url: redact(text),
+        why: redact::reason(text, why),
+    }
 }
 
 /// Puts host and port into a URL that has some.
@@ -224,18 +229,6 @@ fn set_place(given: &mut Url, host: &str, port: u16) {
     // Both can only fail on a URL that has no host.
     let _ = given.set_host(Some(&text));
     let _ = given.set_port(Some(port));
-}
-
-/// A text that may be a URL, with anything that may be a password cut out.
-fn redact(text: &str) -> String {
-    match (text.split_once("://"), text.rfind('@')) {
-        (Some((scheme, rest)), Some(at)) if at > scheme.len() => {
-            let tail = &text[at + 1..];
-            let user = rest.split([':', '@']).next().unwrap_or_default();
-            format!("{scheme}://{user}:***@{tail}")
-        }
-        _ => text.to_owned(),
-    }
 }
 
 impl StoreUrl {
@@ -474,6 +467,54 @@ mod tests {
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();
             assert!(!error.contains("hunter2") && !error.contains("ter2"), "{error}");
+        }
+    }
+
+    /// Whatever form it is given in, whole or not.
+    #[test]
+    fn no_error_shows_a_password_of_a_malformed_url() {
+        // Text, as the error shows it.
+        for (text, shown) in [
+            ("redis:/u:s3cret@127.0.0.1:7461", "redis:/u:***@127.0.0.1:7461"),
+            ("redis:u:s3cret@127.0.0.1:7461", "redis:***@127.0.0.1:7461"),
+            ("u:s3cret@127.0.0.1:7461", "u:***@127.0.0.1:7461"),
+            ("u:p://s3cret@h", "u:***@h"),
+            (":s3cret@h", ":***@h"),
+            (
+                "redis://127.0.0.1:7461/0?password=s3cret",
+                "redis://127.0.0.1:7461/0?password=***",
+            ),
+            ("redis://h/0?Auth_Token=s3cret&x=1", "redis://h/0?Auth_Token=***&x=1"),
+            ("redis://h:1/0?password=s3@cret", "redis://h:***"),
+            ("redis://me:s3/cret@h", "redis://me:***@h"),
+            ("redis://me:1/s3cret@h", "redis://me:***@h"),
+            ("redis://me:1?s3cret@h", "redis://me:***@h"),
+            ("redis://me:s3:cret@h/x", "redis://me:***@h/x"),
+            ("host=localhost password=s3cret", "host=localhost password=***"),
+            (
+                "host=h password = 's3cret s3cret' user=me",
+                "host=h password = *** user=me",
+            ),
+            #[cfg(feature = "postgres")]
+            (
+                "postgres://u:x@h/db?sslmode=weird&password=s3cret2",
+                "postgres://u:***@h/db?sslmode=weird&password=***",
+            ),
+            #[cfg(feature = "postgres")]
+            (
+                "postgres://h/db?sslmode=a password=s3cret",
+                "postgres://h/db?sslmode=a password=***",
+            ),
+            #[cfg(feature = "postgres")]
+            ("postgres://u:1/s3cret/x@h", "postgres://u:***@h"),
+        ] {
+            let error = text.parse::<StoreUrl>().expect_err(text);
+            let StoreError::Url { url, .. } = &error else {
+                panic!("{text}: {error}");
+            };
+            assert_eq!(url, shown);
+            let says = format!("{error} {error:?}");
+            assert!(!says.contains("s3") && !says.contains("cret"), "{says}");
         }
     }
 

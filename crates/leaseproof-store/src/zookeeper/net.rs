@@ -124,7 +124,12 @@ impl Net {
         match opened {
             Some(Ok(opened)) => Ok(opened),
             Some(Err(error)) => Err(self.broken(&error)),
-            None => Err(self.unreachable(format!("no answer within {allowed:?}"))),
+            None => {
+                // Not what was left of it: what was asked before, such as four-letter words, may have
+                // waited for the same silent server.
+                let timeout = self.connect_timeout.min(patience.whole());
+                Err(self.unreachable(format!("no answer within {timeout:?}")))
+            }
         }
     }
 

@@ -127,7 +127,8 @@ impl<'a> Stage<'a> {
         let key = ask.key.clone();
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
-        if !settings.keep {
+        // What leaseproof started ends with the run, and its data is the run's own: nothing is left in it.
+        if !settings.keep && site.recipe.is_none() {
             // Before anything is there: a run that is killed must not leave more than its journal knows.
             let traces = Traces {
                 store: url.to_string(),
