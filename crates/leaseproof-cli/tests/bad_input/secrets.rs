@@ -62,3 +62,13 @@ fn passwords_ok() {
     kept_out(&room, &ran);
     room.nothing_left(&[]);
 }
+
+#[test]
+fn a_url_in_the_place_of_a_plan_is_shown_without_its_password() {
+    let room = Room::new();
+    for verb in ["verify", "watch"] {
+        let ran = room.run(&[verb, "redis://me:geheim@127.0.0.1"]);
+        ran.refused(&["the plan redis://me:***@127.0.0.1 can't be read", "--store URL"]);
+        assert!(!ran.stderr.contains("geheim"), "{ran:#?}");
+    }
+}

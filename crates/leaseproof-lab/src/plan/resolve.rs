@@ -90,10 +90,13 @@ pub struct OwnerPlan {
 /// When it can't be read or is no plan; the message has file, line and remedy.
 pub fn load(path: &Path) -> Result<(PlanFile, String), PlanError> {
     let text = std::fs::read_to_string(path).map_err(|error| {
-        PlanError(format!(
-            "the plan {} can't be read: {error}\n  `leaseproof verify --init` writes a commented plan",
-            path.display()
-        ))
+        // A URL that was given in its place may have a password.
+        let given = leaseproof_store::url::redact(&path.to_string_lossy());
+        let remedy = match given.contains("://") {
+            true => "a store is named with --store URL",
+            false => "`leaseproof verify --init` writes a commented plan",
+        };
+        PlanError(format!("the plan {given} can't be read: {error}\n  {remedy}"))
     })?;
     let place = Place {
         path: Some(path),

@@ -2,7 +2,6 @@
 
 use crate::error::StoreError;
 use percent_encoding::percent_decode_str;
-use redact::redact;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -22,6 +21,8 @@ pub use postgres::PostgresUrl;
 #[cfg(feature = "consul")]
 mod consul;
 mod redact;
+
+pub use redact::redact;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]

@@ -14,7 +14,8 @@ const NAMES: &[&str] = &["password", "passwd", "pass", "pwd", "token", "secret"]
 const ENDS: [char; 3] = ['/', '?', '#'];
 
 /// A text that may be a URL, with anything that may be a password cut out.
-pub(super) fn redact(text: &str) -> String {
+#[must_use]
+pub fn redact(text: &str) -> String {
     cut(text, login(text).into_iter().chain(values(text)).collect())
 }
 
