@@ -272,6 +272,19 @@ impl Flaw {
                             "readings in the 100 ms after the acquire show the lease without an expiry",
                         ),
                         each(S::PauseOverTtl, &["LP012"], &[], "the same, at each takeover"),
+                        on(
+                            "etcd",
+                            each(
+                                S::CleanRelease,
+                                &["LP012"],
+                                &["LP011"],
+                                "the same; the second step puts the key under another revision, as if its grant had been replaced",
+                            ),
+                        ),
+                        on(
+                            "etcd",
+                            each(S::PauseOverTtl, &["LP012"], &["LP011"], "the same, at each takeover"),
+                        ),
                     ]
                 }
             }
