@@ -53,7 +53,7 @@ const AFTER: &str = "Examples:
   leaseproof inspect redis://me:PASSWORD@10.0.0.5 lock:orders --plan leaseproof.toml --save kept
   leaseproof inspect redis://10.0.0.5 lock:orders --owner-pid 4711       on the owner's host
   leaseproof inspect redis://127.0.0.1:6379 lock:orders --monitor 5s --non-production 127.0.0.1:6379
-  leaseproof inspect sqlite:.leaseproof/locks.db canary/demo --json
+  leaseproof inspect sqlite:/var/lib/app/locks.db orders --json
 
 It sends only what docs/inspect.md lists, and works with a store user that may only read.
 

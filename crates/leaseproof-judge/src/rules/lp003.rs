@@ -55,8 +55,12 @@ fn not_increasing<'h>(
                 let old = &timeline.grants[place];
                 let store_moved = old.epoch != grant.epoch || back.iter().any(|it| (earlier..=id).contains(it));
                 let subject = if store_moved { Subject::Store } else { Subject::Owner };
+                let so = match token == before {
+                    true => "a fence can't tell them apart",
+                    false => "a fence refuses the new holder, and takes what the old one writes",
+                };
                 let says = format!(
-                    "{} {verb} token {token}, and an earlier grant of {} had {before}: a fence can't tell them apart",
+                    "{} {verb} token {token}, and an earlier grant of {} had {before}: {so}",
                     grant.holder, old.holder,
                 );
                 let cycle = grant.first.cycle;

@@ -74,6 +74,14 @@ fn block(
     );
     let mut notes = notes.to_vec();
     notes.extend(undecided.then_some("cut off before its end"));
+    let again = scenario.cycles.saturating_sub(scenario.cycles_held);
+    let drawn = format!(
+        "{again} drawn again: the rig itself hurt {}",
+        if again == 1 { "it" } else { "them" }
+    );
+    if scenario.verdict == Verdict::Proven && again > 0 {
+        notes.push(&drawn);
+    }
     if !notes.is_empty() {
         tail.push_str(&format!("  ({})", notes.join("; ")));
     }
