@@ -25,6 +25,7 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     may("SCARD", "how many members a set under the key has"),
     may("ZCARD", "how many members a sorted set under the key has"),
     may("XLEN", "how many entries a stream under the key has"),
+    may("SCAN", "which leases are below a prefix (`watch` only)"),
     may("MULTI", "a reading: its commands are answered together"),
     may("GET", "a reading: the holder, and the token counter"),
     may("PEXPIRETIME", "a reading: when the key will expire"),

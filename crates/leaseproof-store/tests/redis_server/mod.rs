@@ -146,12 +146,35 @@ fn spawn(program: &PathBuf, port: u16, folder: &tempfile::TempDir, arguments: &[
 }
 
 /// Any answer to PING will do: a server with a password or TLS answers with an error.
+/// Whether this very process listens on the port.
+fn listens(pid: u32, port: u16) -> bool {
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
+    let place = format!(":{port:04X}");
+    let listening = table.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let listens = words.get(1)?.ends_with(&place) && *words.get(3)? == "0A";
+        listens.then(|| format!("socket:[{}]", words.get(9).copied().unwrap_or_default()))
+    });
+    let sockets: Vec<String> = listening.collect();
+    let files = std::fs::read_dir(format!("/proc/{pid}/fd"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let links = files.filter_map(|file| std::fs::read_link(file.path()).ok());
+    links
+        .into_iter()
+        .any(|link| sockets.iter().any(|socket| link.to_string_lossy() == socket.as_str()))
+}
+
 fn wait_ready(child: &mut Child, port: u16) -> Result<(), String> {
     for _ in 0..500 {
         if let Ok(Some(status)) = child.try_wait() {
             return Err(format!("redis-server ended at once: {status}"));
         }
-        if let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) {
+        // Another's server may have taken the port meanwhile: ours will end, and must not be believed in.
+        if listens(child.id(), port)
+            && let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port))
+        {
             let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
             let _ = stream.write_all(b"PING\r\n");
             // A TLS server just closes.
