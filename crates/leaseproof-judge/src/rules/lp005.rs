@@ -85,10 +85,42 @@ fn lag(timeline: &Timeline<'_>, owner: &Owner<'_>) -> Duration {
 /// Lines that arrive this close to each other may have been written in one go, whenever they were said.
 const BURST: Duration = Duration::from_millis(20);
 
+/// The last word of a thread, or of the owner, and the one before its burst.
+#[derive(Copy, Clone)]
+struct Spoken {
+    arrived: BootNanos,
+    last: BootNanos,
+    before_burst: Option<BootNanos>,
+}
+
+impl Spoken {
+    /// The earliest moment at which what is said next can have been sent: after the last word, and where
+    /// neither stamp nor time tells them apart, after the one before the burst.
+    fn bound(before: Option<Self>, saying: &Saying<'_>, lag: Duration) -> Option<BootNanos> {
+        let before = before?;
+        if saying.is_stamped() {
+            return Some(before.last);
+        }
+        let apart = before.arrived.plus(BURST) < saying.event.at.earliest;
+        let word = if apart { Some(before.last) } else { before.before_burst };
+        word.map(|word| word.minus(lag))
+    }
+
+    fn next(before: Option<Self>, saying: &Saying<'_>) -> Self {
+        let apart = before.is_some_and(|it| it.arrived.plus(BURST) < saying.event.at.earliest);
+        Self {
+            arrived: saying.event.at.latest,
+            last: saying.at.earliest,
+            before_burst: before.and_then(|it| if apart { Some(it.last) } else { it.before_burst }),
+        }
+    }
+}
+
 /// Each claimed renewal with the earliest moment at which it can have been sent.
 fn attempts<'t, 'h>(owner: &'t Owner<'h>, lag: Duration) -> impl Iterator<Item = (Saying<'h>, BootNanos)> + 't {
     let mut sent: HashMap<u64, BootNanos> = HashMap::new();
-    let mut words: HashMap<Option<&str>, Vec<Saying<'h>>> = HashMap::new();
+    let mut by_thread: HashMap<&str, Spoken> = HashMap::new();
+    let mut anybody: Option<Spoken> = None;
     owner.said.iter().filter_map(move |saying| {
         if !saying.is_protocol() {
             return None;
@@ -100,34 +132,21 @@ fn attempts<'t, 'h>(owner: &'t Owner<'h>, lag: Duration) -> impl Iterator<Item =
         {
             sent.insert(attempt, saying.at.earliest);
         }
-        let mut before = None;
-        for key in [thread, None] {
-            let spoken = words.entry(key).or_default();
-            if key == thread {
-                before = earlier(spoken, saying, lag);
+        let before = match thread {
+            Some(thread) => {
+                let before = by_thread.get(thread).copied();
+                by_thread.insert(thread, Spoken::next(before, saying));
+                before
             }
-            spoken.push(*saying);
-            if thread.is_none() {
-                break;
-            }
-        }
+            None => anybody,
+        };
+        anybody = Some(Spoken::next(anybody, saying));
         let claim = saying.is(OwnerEvent::Renewed);
         claim.then(|| {
-            (
-                *saying,
-                known.or(before).unwrap_or(BootNanos(0)).min(saying.at.earliest),
-            )
+            let sent = known.or_else(|| Spoken::bound(before, saying, lag));
+            (*saying, sent.unwrap_or(BootNanos(0)).min(saying.at.earliest))
         })
     })
-}
-
-/// The earliest moment at which what is said after these words can have been sent.
-fn earlier(words: &[Saying<'_>], saying: &Saying<'_>, lag: Duration) -> Option<BootNanos> {
-    if saying.is_stamped() {
-        return words.last().map(|word| word.at.earliest);
-    }
-    let apart = |word: &&Saying<'_>| word.event.at.latest.plus(BURST) < saying.event.at.earliest;
-    words.iter().rev().find(apart).map(|word| word.at.earliest.minus(lag))
 }
 
 /// All that was applied to the key, each in order of the latest moment.
