@@ -7,9 +7,7 @@ use leaseproof_model::event::FaultKind;
 
 /// The fault that met the store in this cycle.
 fn fault<'t, 'h>(scene: &Scene<'_, 't, 'h>) -> Option<&'t Fault<'h>> {
-    [FaultKind::PauseStore, FaultKind::RestartStore, FaultKind::EmptyStore]
-        .into_iter()
-        .find_map(|kind| scene.fault(kind))
+    scene.faults.iter().copied().rfind(|fault| fault.stops_store())
 }
 
 /// It stood still, or was dead.

@@ -23,17 +23,13 @@ pub(crate) fn answered_slowly(
 
 /// When a fault kept the store's server from doing anything.
 fn still(fault: &Fault<'_>) -> Option<(BootNanos, BootNanos)> {
-    let stops = matches!(
-        fault.kind,
-        FaultKind::PauseStore | FaultKind::RestartStore | FaultKind::EmptyStore
-    );
     let (began, ended) = (fault.began()?, fault.ended()?);
     // One that starts anew serves nobody until it answers.
     let until = match fault.kind {
         FaultKind::PauseStore => ended.earliest,
         _ => ended.latest,
     };
-    (stops && began.latest < until).then_some((began.latest, until))
+    (fault.stops_store() && began.latest < until).then_some((began.latest, until))
 }
 
 /// Whether one of these begins or ends between two moments. (A look may be asked before the server stops and be

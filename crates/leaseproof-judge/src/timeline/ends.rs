@@ -142,12 +142,7 @@ fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bo
 /// A server that stopped may have extended a grant right before, and no look shows it: until a TTL after its
 /// last moment the grant may have stood. Nobody else can have held it meanwhile.
 fn unseen_extension(grant: &Grant<'_>, faults: &[Fault<'_>], ttl: Duration) -> Option<BootNanos> {
-    let stops = |fault: &&Fault<'_>| {
-        matches!(
-            fault.kind,
-            FaultKind::PauseStore | FaultKind::RestartStore | FaultKind::EmptyStore
-        )
-    };
+    let stops = |fault: &&Fault<'_>| fault.stops_store();
     let met = |began: &Moment| grant.may_cover(*began);
     let began = faults.iter().filter(stops).filter_map(Fault::began).rfind(met)?;
     Some(began.latest.plus(ttl))

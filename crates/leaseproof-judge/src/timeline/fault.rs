@@ -69,6 +69,14 @@ impl<'h> Fault<'h> {
         )
     }
 
+    /// Whether it keeps the store's server from doing anything.
+    pub(crate) fn stops_store(&self) -> bool {
+        matches!(
+            self.kind,
+            FaultKind::PauseStore | FaultKind::RestartStore | FaultKind::EmptyStore
+        )
+    }
+
     /// From when it may have been in force.
     pub(crate) fn earliest(&self) -> Option<BootNanos> {
         let first = [self.asked, self.confirmed, self.failed, self.undone]

@@ -85,7 +85,7 @@ pub struct HeldWrite {
     fault: u64,
 }
 
-fn halt(error: &FaultError) -> Halt {
+pub(super) fn halt(error: &FaultError) -> Halt {
     match error {
         FaultError::NotOffered(why) => Halt::NotOffered(why.clone()),
         other => Halt::Abandoned(other.to_string()),
@@ -375,18 +375,23 @@ impl Stage<'_> {
     }
 
     fn hold_phase(&self, owner: &OwnerName, fault: u64, phase: FaultPhase, at: Moment) {
-        let event = FaultEvent {
-            fault,
-            kind: FaultKind::HoldWrite,
-            phase,
-            method: "witness".to_owned(),
-            processes: Vec::new(),
-            threads: None,
-            cpu_flat: None,
-            looks_agree: None,
-            kernel_witness: None,
-            note: None,
-        };
+        let event = bare_phase(fault, FaultKind::HoldWrite, phase, "witness");
         self.record(Source::Fault, Some(owner), at, What::Fault(event));
+    }
+}
+
+/// A phase of a fault that stops no process, so that there is nothing to count.
+pub(super) fn bare_phase(fault: u64, kind: FaultKind, phase: FaultPhase, method: &str) -> FaultEvent {
+    FaultEvent {
+        fault,
+        kind,
+        phase,
+        method: method.to_owned(),
+        processes: Vec::new(),
+        threads: None,
+        cpu_flat: None,
+        looks_agree: None,
+        kernel_witness: None,
+        note: None,
     }
 }

@@ -1,23 +1,17 @@
 //! What is done to the store's server, which is one of our own.
 
+use super::fault::{bare_phase, halt};
 use super::{Halt, Stage, Step};
 use crate::server::Server;
+use leaseproof_fault::FaultSink;
 use leaseproof_fault::clock_step::clock_step;
 use leaseproof_fault::pause::pause_tree::pause_tree;
 use leaseproof_fault::pause::{Method, Paused};
-use leaseproof_fault::{FaultError, FaultSink};
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{FaultEvent, FaultKind, FaultPhase, Source, What};
+use leaseproof_model::event::{FaultKind, FaultPhase, Source, What};
 use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
 use std::time::Duration;
-
-fn halt(error: &FaultError) -> Halt {
-    match error {
-        FaultError::NotOffered(why) => Halt::NotOffered(why.clone()),
-        other => Halt::Abandoned(other.to_string()),
-    }
-}
 
 impl Stage<'_> {
     /// Where the phases of faults of the store go: they are nobody's, whatever the guard calls them.
@@ -90,18 +84,7 @@ impl Stage<'_> {
     }
 
     fn restart_phase(&self, (kind, fault): (FaultKind, u64), phase: FaultPhase, at: Moment) {
-        let event = FaultEvent {
-            fault,
-            kind,
-            phase,
-            method: "sigkill".to_owned(),
-            processes: Vec::new(),
-            threads: None,
-            cpu_flat: None,
-            looks_agree: None,
-            kernel_witness: None,
-            note: None,
-        };
+        let event = bare_phase(fault, kind, phase, "sigkill");
         self.record(Source::Fault, None, at, What::Fault(event));
     }
 
