@@ -115,6 +115,22 @@ const UNDECIDED: &[Undecided] = &[
             });
         })
     }),
+    ("a-write-with-a-token-that-a-hidden-grant-may-have-had", || {
+        let mut s = pauses::within_margin();
+        s.each(|event| match &mut event.what {
+            What::Reading(reading) => {
+                reading.counter = reading.counter.map(|it| Token(it.0 + 4));
+                if let Some(held) = &mut reading.held {
+                    held.token = held.token.map(|it| Token(it.0 + 4));
+                }
+            }
+            What::Said(said) => said.token = said.token.map(|it| Token(it.0 + 4)),
+            What::Write(write) => write.token = write.token.map(|it| Token(it.0 + 4)),
+            _ => {}
+        });
+        s.started(5.0, "b1").wrote(600.0, "b1", 4);
+        s
+    }),
     ("more-writes-after-the-thaw-than-threads", || after_thaw(6, 1.0, false)),
     ("a-write-after-the-release-that-a-late-rig-may-have-delayed", || {
         over_ttl(|s| {
