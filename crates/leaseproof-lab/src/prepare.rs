@@ -285,11 +285,11 @@ fn find_program(owner: &OwnerPlan) -> Result<(), String> {
 fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> Result<StoreFacts, String> {
     let hint = |error: StoreError| match &error {
         StoreError::Unreachable { why, .. } if why.contains("certificate") => format!(
-            "{error}\n  name the CA that signed it, {}s://host:port?ca=FILE.pem, and the host that it was issued to",
-            url.kind()
+            "{error}\n  name the CA that signed it, {}://host:port?ca=FILE.pem, and the host that it was issued to",
+            url.tls_scheme()
         ),
         StoreError::Unreachable { why, .. } if why.contains("reset") || why.contains("want TLS") => {
-            format!("{error}\n  if it speaks TLS, write {}s://", url.kind())
+            format!("{error}\n  if it speaks TLS, write {}://", url.tls_scheme())
         }
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
         other => other.to_string(),

@@ -7,6 +7,7 @@ mod consul_server;
 mod etcd_server;
 #[cfg(feature = "postgres")]
 mod postgres_server;
+mod redis_many;
 mod redis_server;
 mod rig;
 #[cfg(feature = "zookeeper")]
@@ -14,6 +15,7 @@ mod zookeeper_server;
 
 use leaseproof_model::event::Outcome;
 use leaseproof_store::{Administer, Done, Grant, Refusal};
+use redis_many::{Ensemble, Watched};
 use rig::{PATIENT, Plain, Rig, is_free};
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -61,6 +63,23 @@ fn redis() {
     match Rig::redis() {
         Ok(rig) => run("redis", &rig),
         Err(why) => redis_server::skip("redis", &why),
+    }
+}
+
+#[test]
+fn redis_sentinel() {
+    // Longer than the list freezes a server: no failover is meant here.
+    match Watched::start(Duration::from_secs(30)) {
+        Ok(watched) => run("redis-sentinel", &Rig::redis_many(Ensemble::Watched(watched))),
+        Err(why) => redis_server::skip("redis_sentinel", &why),
+    }
+}
+
+#[test]
+fn redis_cluster() {
+    match redis_many::cluster() {
+        Ok(servers) => run("redis-cluster", &Rig::redis_many(Ensemble::Cluster(servers))),
+        Err(why) => redis_server::skip("redis_cluster", &why),
     }
 }
 

@@ -16,6 +16,14 @@ const fn may(request: &'static str, why: &'static str) -> Allowed {
 pub(crate) const ALLOWED: &[Allowed] = &[
     may("AUTH", "to log in, where the URL has a password"),
     may("SELECT", "to choose the URL's database"),
+    may(
+        "SENTINEL GET-MASTER-ADDR-BY-NAME",
+        "which server is the primary (of a Sentinel)",
+    ),
+    may("SENTINEL MASTER", "how new that word is (of a Sentinel)"),
+    may("ROLE", "whether the server that a Sentinel names says so itself"),
+    may("CLUSTER SLOTS", "which server of a cluster has which keys"),
+    may("ASKING", "to read a key of a cluster that is being moved"),
     may("INFO", "version, role, persistence, eviction, number of keys"),
     may("TYPE", "what lies under the key"),
     may("OBJECT ENCODING", "how it is stored"),

@@ -1,7 +1,7 @@
 //! Redis: `SET NX PX` and a counter in one script; MULTI for one consistent reading.
 //!
-//! Valkey and KeyDB speak the same protocol. Cluster is not spoken: key and counter would have to
-//! share a slot.
+//! Valkey and KeyDB speak the same protocol. A store may be one server, the primary that Sentinels name
+//! (`sentinels`), or a cluster (`slots`): the client finds the server of a key, and the rest is the same.
 
 mod administrator;
 mod allow;
@@ -12,13 +12,16 @@ mod clients;
 mod foreign;
 mod info;
 mod inspector;
+mod link;
 mod listing;
 mod many;
 mod monitor;
 mod observer;
 mod owner;
 mod script;
+mod sentinels;
 mod server;
+mod slots;
 mod slow_log;
 mod tools;
 mod wire;
@@ -28,13 +31,3 @@ pub(crate) use allow::ALLOWED;
 pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
-
-/// The key of the token counter.
-fn counter_key(key: &str) -> String {
-    format!("{key}:token")
-}
-
-/// The same for a key that may be no UTF-8.
-fn counter_bytes(key: &[u8]) -> Vec<u8> {
-    [key, b":token"].concat()
-}

@@ -42,10 +42,16 @@ impl<'a> Stage<'a> {
         for need in spec(id).needs {
             match need {
                 Need::Tcp if site.url.host_port().is_none() => {
-                    return Err(format!(
-                        "{} is a file: there is no network between owner and store",
-                        site.facts.kind
-                    ));
+                    return Err(match site.url.path() {
+                        Some(_) => format!(
+                            "{} is a file: there is no network between owner and store",
+                            site.facts.kind
+                        ),
+                        None => format!(
+                            "{} is several servers, and an owner goes to each by itself: a relay before one would be passed by",
+                            site.facts.kind
+                        ),
+                    });
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
                 Need::OwnServer if site.recipe.is_none() => {
@@ -258,7 +264,7 @@ impl<'a> Stage<'a> {
                 .room("owners")
                 .ok()
                 .map(|dir| dir.join(format!("{}-{name}", self.stage_name()))),
-            secrets: password(&self.url).into_iter().collect(),
+            secrets: self.url.secrets(),
             restart,
         };
         self.seats[index].take(seating).map_err(fail)
@@ -371,12 +377,4 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
         .to_socket_addrs()
         .map_err(|error| format!("{host}: {error}"))?;
     found.next().ok_or_else(|| format!("{host} has no address"))
-}
-
-/// The password in the URL, so that it can be kept out of what is written.
-fn password(url: &StoreUrl) -> Option<String> {
-    let url = url::Url::parse(&url.with_secrets()).ok()?;
-    url.password()
-        .filter(|password| !password.is_empty())
-        .map(str::to_owned)
 }
