@@ -85,7 +85,7 @@ pub trait Inspect: Observe {
 /// As [`open_observer`].
 pub fn open_inspector(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
     if let StoreUrl::Redis(server) = url {
-        return Ok(Box::new(redis::Inspector::open(server, timeout)?));
+        return redis::inspector(server, timeout);
     }
     if let StoreUrl::Sqlite(file) = url {
         return Ok(Box::new(sqlite::Inspector::open(file, timeout)?));

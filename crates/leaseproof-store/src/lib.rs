@@ -194,7 +194,7 @@ pub trait Administer: Send {
 pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
-        StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        StoreUrl::Redis(url) => redis::observer(url, timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
         #[cfg(feature = "postgres")]
@@ -214,7 +214,7 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
 pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn Lease>, StoreError> {
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
-        StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        StoreUrl::Redis(url) => redis::lease(url, connect_timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "postgres")]
@@ -233,7 +233,7 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
 pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
-        StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        StoreUrl::Redis(url) => redis::administrator(url, timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
         #[cfg(feature = "postgres")]
@@ -255,7 +255,7 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
 pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError> {
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
-        StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        StoreUrl::Redis(url) => Ok(redis::observer(url, timeout)?.facts().clone()),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => etcd::facts(server, timeout),
         #[cfg(feature = "postgres")]

@@ -8,6 +8,7 @@
 use crate::clock::boot_now;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// Short enough that a pause costs little of the time-out, long enough to cost no CPU.
@@ -74,6 +75,25 @@ impl Patience {
                 return Some(output);
             }
             self.spend(slice, boot_now().since(began));
+            if self.left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    /// Waits for what comes by a channel; `None` when the patience is over first, or nobody sends any more.
+    pub(crate) fn receive<T>(&mut self, from: &Receiver<T>) -> Option<T> {
+        loop {
+            let slice = self.left.min(SLICE);
+            let began = boot_now();
+            match from.recv_timeout(slice) {
+                Ok(received) => {
+                    self.take(boot_now().since(began).min(slice));
+                    return Some(received);
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => self.spend(slice, boot_now().since(began)),
+            }
             if self.left.is_zero() {
                 return None;
             }

@@ -29,15 +29,35 @@ pub(crate) struct Administrator {
 
 impl Administrator {
     pub(crate) fn open(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut client = Client::new(url, timeout)?;
-        let server = client.server(&mut Patience::new(timeout))?;
-        if let Some(primary) = server.primary.clone() {
-            return Err(StoreError::Replica {
-                url: url.to_string(),
+        let mut lab = Self::lazy(url, timeout)?;
+        lab.refuse_replica()?;
+        Ok(lab)
+    }
+
+    /// Without a connection yet.
+    pub(crate) fn lazy(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
+        Ok(Self {
+            client: Client::new(url, timeout)?,
+            timeout,
+        })
+    }
+
+    /// A replica is no store for a lab.
+    pub(crate) fn refuse_replica(&mut self) -> Result<(), StoreError> {
+        let server = self.client.server(&mut Patience::new(self.timeout))?;
+        let primary = server.primary.clone();
+        match primary {
+            Some(primary) => Err(StoreError::Replica {
+                url: self.client.url().to_string(),
                 primary,
-            });
+            }),
+            None => Ok(()),
         }
-        Ok(Self { client, timeout })
+    }
+
+    /// The connection, for more than this.
+    pub(crate) fn client_mut(&mut self) -> &mut Client {
+        &mut self.client
     }
 
     /// Asks the server that has this key, or this one.

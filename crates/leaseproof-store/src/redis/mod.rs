@@ -2,6 +2,7 @@
 //!
 //! Valkey and KeyDB speak the same protocol. A store may be one server, the primary that Sentinels name
 //! (`sentinels`), or a cluster (`slots`): the client finds the server of a key, and the rest is the same.
+//! Several independent servers are a store of their own (`quorum`).
 
 mod administrator;
 mod allow;
@@ -18,6 +19,7 @@ mod many;
 mod monitor;
 mod observer;
 mod owner;
+mod quorum;
 mod script;
 mod sentinels;
 mod server;
@@ -26,8 +28,46 @@ mod slow_log;
 mod tools;
 mod wire;
 
-pub(crate) use administrator::Administrator;
+use crate::error::StoreError;
+use crate::inspect::Inspect;
+use crate::url::{RedisUrl, Way};
+use crate::{Administer, Lease, Observe};
+use std::time::Duration;
+
+use administrator::Administrator;
 pub(crate) use allow::ALLOWED;
-pub(crate) use inspector::Inspector;
-pub(crate) use observer::Observer;
-pub(crate) use owner::Owner;
+use inspector::Inspector;
+use observer::Observer;
+use owner::Owner;
+
+/// See [`open_observer`](crate::open_observer).
+pub(crate) fn observer(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Observer::open(url, timeout)?),
+        _ => Box::new(Observer::open(url, timeout)?),
+    })
+}
+
+/// See [`open_lease`](crate::open_lease).
+pub(crate) fn lease(url: &RedisUrl, connect_timeout: Duration) -> Result<Box<dyn Lease>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Owner::open(url, connect_timeout)?),
+        _ => Box::new(Owner::open(url, connect_timeout)?),
+    })
+}
+
+/// See [`open_administrator`](crate::open_administrator).
+pub(crate) fn administrator(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Administrator::open(url, timeout)?),
+        _ => Box::new(Administrator::open(url, timeout)?),
+    })
+}
+
+/// See [`open_inspector`](crate::open_inspector).
+pub(crate) fn inspector(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Inspector::open(url, timeout)?),
+        _ => Box::new(Inspector::open(url, timeout)?),
+    })
+}

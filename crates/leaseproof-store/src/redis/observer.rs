@@ -38,7 +38,7 @@ pub(crate) struct Observer {
 }
 
 /// The state of a key, free of what differs from reading to reading by itself.
-type State = (Option<(HolderId, Option<Token>, Expiry)>, Option<Token>, Option<String>);
+pub(crate) type State = (Option<(HolderId, Option<Token>, Expiry)>, Option<Token>, Option<String>);
 
 impl Observer {
     pub(crate) fn open(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
@@ -145,6 +145,11 @@ impl Observer {
     /// The connection, for more than a reading.
     pub(crate) fn client(&mut self) -> &mut Client {
         &mut self.client
+    }
+
+    /// The state that the last reading of a key showed.
+    pub(crate) fn state(&self, key: &[u8]) -> Option<State> {
+        self.seen.state(&shown_key(key)).cloned()
     }
 
     /// Where the server is that answered last.

@@ -136,13 +136,12 @@ impl Rig {
         }
     }
 
-    pub fn redis() -> Result<Self, String> {
-        let server = RedisServer::start()?;
-        Ok(Self {
+    pub fn redis(server: RedisServer) -> Self {
+        Self {
             url: server.url().parse().expect("a URL"),
             can: Can::REDIS,
             side: Side::Redis(RefCell::new(server)),
-        })
+        }
     }
 
     pub fn redis_many(ensemble: Ensemble) -> Self {
