@@ -166,11 +166,12 @@ impl Applied {
         for grant in &timeline.grants {
             expiries.extend(grant.first_expiry.map(|expires| (grant.begin, expires)));
             // A renewal moves the expiry back where the store's clock had stepped back before it.
-            let changes = grant.extensions.iter().chain(&grant.shrinks);
+            let moved = grant.moved.iter().map(|moved| &moved.to);
+            let changes = grant.extensions.iter().chain(&grant.shrinks).chain(moved.clone());
             expiries.extend(changes.map(|change| (change.at, change.expires)));
             extended.extend(grant.revives.map(|_| grant.begin));
             // Of several extensions between two readings only the last shows.
-            extended.extend(grant.extensions.iter().map(|change| Moment {
+            extended.extend(grant.extensions.iter().chain(moved).map(|change| Moment {
                 earliest: change.since.min(change.at.earliest),
                 latest: change.at.latest,
             }));

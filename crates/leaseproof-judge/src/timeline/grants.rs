@@ -1,6 +1,6 @@
 //! Readings → grants. A grant is a contiguous span of one holder and token.
 
-use super::grant::{By, Change, End, EndKind, Grant};
+use super::grant::{By, Change, End, EndKind, Grant, Moved};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Event, Held, Reading};
 use leaseproof_model::moment::Moment;
@@ -136,6 +136,7 @@ impl<'h> Walk<'h> {
             without_ttl: (held.expires.is_none() && held.bound.is_none()).then_some(event.id),
             extensions: extension.into_iter().collect(),
             shrinks: Vec::new(),
+            moved: Vec::new(),
             end: None,
             by: By::Unknown,
             revives,
@@ -180,7 +181,27 @@ impl<'h> Walk<'h> {
             self.open(event, reading, held, bracket);
             return;
         }
-        let steady = !stepped && grant.epoch == reading.epoch.as_deref();
+        let one_epoch = grant.epoch == reading.epoch.as_deref();
+        let steady = !stepped && one_epoch;
+        // Where an expiry still waits for its proof, the clock of the reading shows it all the same.
+        let over = held.expired || held.expires.is_some_and(|expires| has_passed(expires, event));
+        if over
+            && !steady
+            && grant
+                .expiry
+                .is_some_and(|expiry| expiry.earliest > bracket.latest.plus(JITTER))
+        {
+            // By the clock that stepped the row is over, and by any other it is not: the store ended it then.
+            grant.end = Some(End {
+                at: bracket,
+                seen: bracket,
+                kind: EndKind::LostByStore,
+                event: event.id,
+            });
+            self.current = None;
+            self.row = Some(index);
+            return;
+        }
         grant.epoch = reading.epoch.as_deref();
         grant.renewed = held.renewed;
         let Some(expires) = held.expires else {
@@ -221,6 +242,9 @@ impl<'h> Walk<'h> {
                 grant.shrinks.push(change);
             }
             Some(old) => {
+                if !one_epoch {
+                    grant.moved.push(Moved { from: old, to: change });
+                }
                 // One expiry, or one that moved on by less than the readings show: not before what the
                 // earlier reading allows, and as late as this one does.
                 let both = Moment {
@@ -270,7 +294,9 @@ impl<'h> Walk<'h> {
             if held.write_lock {
                 self.grants[index].write_lock_after.get_or_insert(event.id);
             }
-            if !held.expired {
+            let waits = grant.end.is_some_and(|end| end.kind == EndKind::LostByStore)
+                && held.expires.is_some_and(|expires| has_passed(expires, event));
+            if !held.expired && !waits {
                 self.current = Some(index);
                 self.grants[index].end = None;
             }
@@ -313,6 +339,11 @@ impl<'h> Walk<'h> {
             event: event.id,
         });
     }
+}
+
+/// Whether an expiry had surely come when a reading was taken.
+fn has_passed(expires: Moment, event: &Event) -> bool {
+    expires.latest.plus(JITTER) < event.at.earliest
 }
 
 fn same(grant: &Grant<'_>, held: &Held) -> bool {

@@ -5,7 +5,7 @@ use super::server::Server;
 use crate::error::StoreError;
 use std::fmt;
 
-/// `zookeeper://[user:password@]host[:port][/chroot]` (or `zk://`); `zookeepers://` (`zks://`) for TLS.
+/// `zookeeper://[user:password@]host[:port][,host[:port]…][/chroot]` (or `zk://`); `zookeepers://` (`zks://`) for TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZooKeeperUrl {
     pub(crate) server: Server,
@@ -15,15 +15,9 @@ pub struct ZooKeeperUrl {
     pub(crate) chroot: String,
 }
 
-const HOW: &str = "give zookeeper://[user:password@]host[:port][/chroot], or zookeepers:// for TLS";
+const HOW: &str = "give zookeeper://[user:password@]host[:port][,host[:port]…][/chroot], or zookeepers:// for TLS";
 
 pub(super) fn parse(text: &str, tls: bool) -> Result<ZooKeeperUrl, StoreError> {
-    if text.contains(',') && !text.contains('?') {
-        return Err(refuse(
-            text,
-            format!("it names several servers: one is enough, since each knows them all; {HOW}"),
-        ));
-    }
     let (server, options) = Server::parse(text, tls, 2181, HOW)?;
     if let Some((name, _)) = options.first() {
         return Err(refuse(
