@@ -294,7 +294,8 @@ impl<'h> Walk<'h> {
             if held.write_lock {
                 self.grants[index].write_lock_after.get_or_insert(event.id);
             }
-            let waits = grant.end.is_some_and(|end| end.kind == EndKind::LostByStore)
+            let end = self.grants[index].end;
+            let waits = end.is_some_and(|end| end.kind == EndKind::LostByStore)
                 && held.expires.is_some_and(|expires| has_passed(expires, event));
             if !held.expired && !waits {
                 self.current = Some(index);
