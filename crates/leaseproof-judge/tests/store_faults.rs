@@ -122,3 +122,18 @@ fn handed_over(until: story::Ms) -> Story {
     });
     s
 }
+
+#[test]
+fn a_row_that_a_stepped_clock_ended_is_the_store_s_too() {
+    let judged = server::stepped_beside_a_row().judged();
+    assert_eq!(subject(&judged, "LP018"), Some(Subject::Store), "{judged:#?}");
+    assert_eq!(subject(&judged, "LP017"), Some(Subject::Store), "{judged:#?}");
+    assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+}
+
+#[test]
+fn a_ttl_below_zero_is_no_expiry_while_the_lease_lives() {
+    let judged = server::reads_below_zero().judged();
+    assert_eq!(accusations(&judged), Vec::<String>::new(), "{judged:#?}");
+    assert_eq!(subject(&judged, "LP018"), Some(Subject::Store), "{judged:#?}");
+}

@@ -214,6 +214,15 @@ impl Applied {
             .partition_point(|(event, _)| event.at.earliest < stamped);
         for (event, reading) in &timeline.readings[from..] {
             let ends = match &reading.held {
+                // It should have been gone long ago, and lives: of its expiry nothing is known.
+                Some(held)
+                    if !held.expired
+                        && held
+                            .expires
+                            .is_some_and(|it| it.latest.plus(timeline.ask.store.late_bound) < event.at.earliest) =>
+                {
+                    return false;
+                }
                 Some(held) if !held.expired => held.expires.map(|expires| expires.latest),
                 _ => Some(event.at.latest),
             };

@@ -16,12 +16,15 @@ pub(crate) const JITTER: Duration = Duration::from_millis(2);
 const STEP: Duration = Duration::from_millis(10);
 
 /// Walks the readings in their own order.
-pub(crate) fn grants<'h>(readings: &[(&'h Event, &'h Reading)]) -> Vec<Grant<'h>> {
+///
+/// `late` is how late a lease may be gone after its expiry.
+pub(crate) fn grants<'h>(readings: &[(&'h Event, &'h Reading)], late: Duration) -> Vec<Grant<'h>> {
     let mut walk = Walk {
         grants: Vec::new(),
         current: None,
         known: HashMap::new(),
         row: None,
+        late,
     };
     let mut before: Option<(&Event, &Reading)> = None;
     for (event, reading) in readings.iter().copied() {
@@ -70,6 +73,7 @@ struct Walk<'h> {
     known: HashMap<(&'h HolderId, Option<Token>), usize>,
     /// The grant whose expired row still stands.
     row: Option<usize>,
+    late: Duration,
 }
 
 impl<'h> Walk<'h> {
@@ -137,6 +141,7 @@ impl<'h> Walk<'h> {
             extensions: extension.into_iter().collect(),
             shrinks: Vec::new(),
             moved: Vec::new(),
+            long_over: None,
             end: None,
             by: By::Unknown,
             revives,
@@ -211,6 +216,21 @@ impl<'h> Walk<'h> {
             grant.expiry = None;
             return;
         };
+        if expires.latest.plus(self.late) < event.at.earliest {
+            // It should have been gone long ago, and lives. Where its expiry went back to there, the clock that
+            // shows it did, and nothing is known of the expiry; else the store itself did not run.
+            if let Some(old) = grant.expiry.filter(|old| expires.latest.plus(JITTER) < old.earliest) {
+                let to = Change {
+                    at: bracket,
+                    since: bracket.earliest,
+                    expires,
+                    event: event.id,
+                };
+                grant.long_over.get_or_insert(Moved { from: old, to });
+                grant.expiry = None;
+            }
+            return;
+        }
         let server_expiry = server_expiry(event, reading, held);
         let moved = match (server_expiry, grant.server_expiry) {
             (Some(new), Some(old)) => new.abs_diff(old) > JITTER.as_nanos(),

@@ -88,7 +88,7 @@ impl<'h> Timeline<'h> {
         };
         timeline.sort_events();
         timeline.freeze_owners();
-        timeline.grants = grants::grants(&timeline.readings);
+        timeline.grants = grants::grants(&timeline.readings, history.ask.store.late_bound);
         attribution::attribute(&mut timeline.grants, &mut timeline.owners, &timeline.deeds);
         ends::explain(
             &mut timeline.grants,

@@ -137,3 +137,49 @@ fn roles(leader: Option<u32>, term: u64, silent: &[u32]) -> Roles {
 fn process(pid: u32) -> ProcessId {
     ProcessId { pid, start_ticks: 7 }
 }
+
+/// The server's clock steps back at 800, and its remaining TTLs read below zero from then on; the lease
+/// lives. (Recorded of an etcd 3.4.)
+#[must_use]
+pub fn reads_below_zero() -> Story {
+    let premises = [P::Exercised, P::OwnerRan];
+    let mut s = held_until_pause(ScenarioId::StoreClock, &premises);
+    s.ask.store.late_bound = std::time::Duration::from_millis(100);
+    s.store_fault(FaultKind::StepStoreClock, PAUSE, OVER - 10.0);
+    s.works(PAUSE + 10.0, 3600.0, "a1", 1).renews(1000.0, 3600.0, "a1");
+    s.end_cycle(OVER);
+    s.watched(0.0, 3700.0);
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && event.at.earliest > at(PAUSE)
+            && let Some(held) = &mut reading.held
+        {
+            held.expires = Some(super::about(0.0));
+        }
+    });
+    s
+}
+
+/// The same on a store whose rows outlive their lease: from 804 on the row is over by the clock that stepped.
+#[must_use]
+pub fn stepped_beside_a_row() -> Story {
+    let mut s = stepped();
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && reading.held.is_none()
+            && event.at.earliest > at(PAUSE)
+        {
+            reading.held = Some(leaseproof_model::event::Held {
+                holder: "a1#1".into(),
+                token: Some(leaseproof_model::name::Token(1)),
+                expires: Some(super::about(0.0)),
+                bound: None,
+                expired: true,
+                granted: None,
+                renewed: None,
+                write_lock: true,
+            });
+        }
+    });
+    s
+}

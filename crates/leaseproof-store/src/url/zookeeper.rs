@@ -70,6 +70,11 @@ mod tests {
             ("zk://localhost:21/a/b/", "zk://localhost:21/a/b/", ("localhost", 21)),
             ("zookeeper://[::1]:1", "zookeeper://[::1]:1", ("::1", 1)),
             (
+                "zk://localhost:1,[::1]:2/a",
+                "zk://localhost:1,[::1]:2/a",
+                ("localhost", 1),
+            ),
+            (
                 "zookeepers://me:p%40ss@10.0.0.1/x?ca=/ca.pem",
                 "zookeepers://me:***@10.0.0.1/x?ca=/ca.pem",
                 ("10.0.0.1", 2181),
@@ -96,7 +101,7 @@ mod tests {
             ("zookeeper://", "host"),
             ("zk://me@h", "belong together"),
             ("zk://:hunter2@h", "belong together"),
-            ("zk://a:2181,b:2181/x", "several servers"),
+            ("zk://a:2181,b:x/y", "no member"),
             ("zk://h//x", "no node"),
             ("zk://h/%20", "no node"),
             ("zk://h:99999", "port"),
