@@ -9,6 +9,10 @@ use std::time::Duration;
 ///
 /// # Errors
 /// When it does not answer within `timeout`, may not be asked, or stores of this kind have no members.
+#[cfg_attr(
+    not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+    expect(unused_variables, reason = "nobody is left to be asked")
+)]
 pub fn role(url: &StoreUrl, timeout: Duration) -> Result<Role, StoreError> {
     match url {
         #[cfg(feature = "etcd")]

@@ -293,6 +293,10 @@ impl StoreUrl {
     /// The same store by these places, such as relays before each of its members. The first is as
     /// [`Self::with_host_port`] has it; a store of one member takes no more than that.
     #[must_use]
+    #[cfg_attr(
+        not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+        expect(unused_variables, reason = "a store of several members is an optional one")
+    )]
     pub fn with_places(&self, places: &[(String, u16)]) -> Self {
         let Some(((host, port), others)) = places.split_first() else {
             return self.clone();
