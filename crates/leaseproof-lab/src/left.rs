@@ -106,7 +106,7 @@ fn place(store: &StoreUrl) -> Option<(&'static str, Vec<(String, u16)>, String)>
         .into_iter()
         .map(|(host, port)| match host.eq_ignore_ascii_case("localhost") {
             true => ("127.0.0.1".to_owned(), port),
-            false => (host.to_owned(), port),
+            false => (host, port),
         })
         .collect();
     servers.sort();
@@ -142,6 +142,8 @@ mod tests {
             ("redis://127.0.0.1:6380", false),
             ("redis://10.0.0.1:6379", false),
             ("sqlite:locks.db", false),
+            #[cfg(feature = "etcd")]
+            ("etcd://127.0.0.1:6379,127.0.0.1:6380", false),
         ] {
             assert_eq!(is_at(&traces(noted), &asked), same, "{noted}");
         }

@@ -118,7 +118,8 @@ fn within(flag: &str, text: &str, least: Duration, most: Duration) -> Result<Dur
 
 /// MONITOR costs a server much of its throughput: its name, typed once more, is the word for it.
 fn named_as_non_production(url: &StoreUrl, named: Option<&str>) -> Result<(), String> {
-    let Some((host, port)) = url.host_port() else {
+    let places = url.places();
+    let [(host, port)] = &places[..] else {
         return match url.path() {
             Some(_) => Ok(()),
             None => Err(format!(

@@ -32,3 +32,4 @@ mod server;
 pub(crate) use administrator::Administrator;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+pub(crate) use server::role;

@@ -127,7 +127,11 @@ pub(super) struct Streamed {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Status {
+    pub(super) header: Header,
     pub(super) version: String,
+    /// The member that leads, as this one knows; 0: none.
+    #[serde(deserialize_with = "number")]
+    pub(super) leader: u64,
 }
 
 /// An answer to `auth/authenticate`.

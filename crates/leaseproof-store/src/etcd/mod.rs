@@ -5,7 +5,8 @@
 //! - `gateway`: calls, the login, and which errors mean *certainly not done*
 //! - `lease`: granting and revoking leases
 //!
-//! One member is asked. Each read of a key is linearizable, so that it does not matter which.
+//! One member is asked, and another once it does not answer. Each read of a key is linearizable, so that it does
+//! not matter which.
 
 mod administrator;
 mod expiry;
@@ -20,3 +21,4 @@ mod server;
 pub(crate) use administrator::{Administrator, facts};
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+pub(crate) use server::role;

@@ -202,6 +202,10 @@ impl Observe for Observer {
         &self.facts
     }
 
+    fn prefer(&mut self, member: usize) {
+        self.gateway.prefer(member);
+    }
+
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let patience = &mut Patience::new(self.timeout);
         self.gateway.connect(patience)?;

@@ -2,6 +2,8 @@
 
 use crate::error::StoreError;
 use percent_encoding::percent_decode_str;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+use places::Others;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ mod postgres;
 pub use postgres::PostgresUrl;
 #[cfg(feature = "consul")]
 mod consul;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+pub(crate) mod places;
 mod redact;
 
 mod redis;
@@ -64,7 +68,7 @@ const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (red
                    redis+sentinel://host:port,host:port/service, redis+cluster://host:port, \
                    redlock://host:port,host:port,host:port, \
                    postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS), \
-                   zookeeper://host:port, consul://host:port";
+                   zookeeper://host:port, consul://host:port; these three take more members, as etcd://a:2379,b:2379";
 
 /// Stores for which a build may have an adapter.
 const KNOWN: &[&str] = &[
@@ -199,20 +203,10 @@ impl StoreUrl {
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.places().into_iter().all(|(host, _)| {
+        self.places().iter().all(|(host, _)| {
             host.eq_ignore_ascii_case("localhost")
                 || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
         })
-    }
-
-    /// The servers that the URL names, each by host and port; none where the store is a file. A store
-    /// of several servers may have more of them than its URL names.
-    #[must_use]
-    pub fn places(&self) -> Vec<(&str, u16)> {
-        match self {
-            Self::Redis(url) => url.places.iter().map(|it| (it.host.as_str(), it.port)).collect(),
-            _ => self.host_port().into_iter().collect(),
-        }
     }
 
     /// The passwords and tokens in it, as they stand there.
@@ -221,21 +215,74 @@ impl StoreUrl {
         if let Self::Redis(url) = self {
             return url.secrets();
         }
-        let url = Url::parse(&self.with_secrets()).ok();
+        // With its first place alone: several are no URL to others.
+        let first: Vec<_> = self.places().into_iter().take(1).collect();
+        let url = Url::parse(&self.with_places(&first).with_secrets()).ok();
         let password = url.as_ref().and_then(Url::password).filter(|it| !it.is_empty());
         password.map(str::to_owned).into_iter().collect()
     }
 
-    /// Host and port of the one server, where there is a network in between; `None` for a store of
-    /// several servers, too: nothing can be put before all of them.
+    /// Hosts and ports of all its members; none where there is no network in between.
+    #[must_use]
+    pub fn places(&self) -> Vec<(String, u16)> {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.places(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.server.places(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.server.places(),
+            Self::Redis(url) => url.places(),
+            other => other
+                .host_port()
+                .map(|(host, port)| (host.to_owned(), port))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// The same store by these places, such as relays before each of its members. The first is as
+    /// [`Self::with_host_port`] has it; a store of one member takes no more than that.
+    #[must_use]
+    #[cfg_attr(
+        not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+        expect(unused_variables, reason = "a store of several members is an optional one")
+    )]
+    pub fn with_places(&self, places: &[(String, u16)]) -> Self {
+        let Some(((host, port), others)) = places.split_first() else {
+            return self.clone();
+        };
+        let moved = self.with_host_port(host, *port);
+        match moved {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(mut server) => {
+                server.others = Others::of(others);
+                Self::Etcd(server)
+            }
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(mut url) => {
+                url.server.others = Others::of(others);
+                Self::ZooKeeper(url)
+            }
+            #[cfg(feature = "consul")]
+            Self::Consul(mut url) => {
+                url.server.others = Others::of(others);
+                Self::Consul(url)
+            }
+            Self::Redis(url) => Self::Redis(url.behind(places)),
+            other => other,
+        }
+    }
+
+    /// Host and port of the first member, where there is a network in between; `None` where the members tell an
+    /// owner each other's places (Sentinel, Cluster), so that nothing can be put before all of them.
     #[must_use]
     pub fn host_port(&self) -> Option<(&str, u16)> {
         match self {
             Self::Sqlite(_) => None,
-            Self::Redis(url) => match &url.way {
-                Way::Server => Some((url.place().host.as_str(), url.place().port)),
-                _ => None,
-            },
+            Self::Redis(url) => url
+                .takes_relays()
+                .then(|| (url.place().host.as_str(), url.place().port)),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => Some((&server.host, server.port)),
             #[cfg(feature = "postgres")]
@@ -281,7 +328,7 @@ impl StoreUrl {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(url) => url.with_secrets(),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => server.given.to_string(),
+            Self::Etcd(server) => server.with_secrets(),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]

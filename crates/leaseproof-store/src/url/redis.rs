@@ -281,6 +281,45 @@ impl RedisUrl {
         moved
     }
 
+    /// Hosts and ports of all servers that it names.
+    pub(super) fn places(&self) -> Vec<(String, u16)> {
+        self.places.iter().map(|it| (it.host.clone(), it.port)).collect()
+    }
+
+    /// The same servers by these places, of which there are as many; a store whose servers tell each other's
+    /// places stays as it is.
+    pub(super) fn behind(&self, places: &[(String, u16)]) -> Self {
+        if self.way != Way::Quorum || !self.takes_relays() || places.len() != self.places.len() {
+            return self.clone();
+        }
+        let mut moved = self.clone();
+        if self.tls && self.server_name.is_none() {
+            moved.server_name = Some(self.place().host.clone());
+            moved
+                .given
+                .query_pairs_mut()
+                .append_pair("server_name", &self.place().host);
+        }
+        let places = places.iter().map(|(host, port)| Place {
+            host: host.clone(),
+            port: *port,
+        });
+        moved.places = places.collect();
+        moved
+    }
+
+    /// Whether an owner that is given relays' places goes by them, and by nothing else.
+    pub(super) fn takes_relays(&self) -> bool {
+        let one_name = || self.places.iter().all(|place| place.host == self.place().host);
+        match self.way {
+            Way::Server => true,
+            // Behind relays certificates are asked for by one name.
+            Way::Quorum => !self.tls || self.server_name.is_some() || one_name(),
+            // They tell each other's places.
+            Way::Sentinel { .. } | Way::Cluster => false,
+        }
+    }
+
     /// Its passwords, as they stand in it.
     pub(super) fn secrets(&self) -> Vec<String> {
         let mut secrets: Vec<String> = self.given.password().map(str::to_owned).into_iter().collect();
@@ -435,8 +474,9 @@ mod tests {
                 "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/4",
                 "redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3/4",
                 true,
-                None,
+                Some(("127.0.0.1", 1)),
             ),
+            ("redlocks://h:1,g:2,f:3", "redlocks://h:1,g:2,f:3", false, None),
         ] {
             let parsed = url(text);
             assert_eq!(parsed.to_string(), shown);
@@ -493,6 +533,16 @@ mod tests {
         assert_eq!(password.as_deref(), Some("hun&ter2"));
         assert_eq!((many.db, many.password.as_deref()), (3, Some("p@ss")));
         assert_eq!(many.secrets(), ["p%40ss", "hun&ter2", "hun%26ter2"]);
+        let quorum = redis("redlock://:x@h:1,g:2,f:3/4");
+        let relays: Vec<(String, u16)> = (7..10).map(|port| ("127.0.0.1".to_owned(), port)).collect();
+        let behind = quorum.behind(&relays);
+        assert_eq!(
+            behind.with_secrets(),
+            "redlock://:x@127.0.0.1:7,127.0.0.1:8,127.0.0.1:9/4"
+        );
+        assert_eq!(redis(&behind.with_secrets()).places, behind.places);
+        let cluster = redis("redis+cluster://h:1,g:2,f:3");
+        assert_eq!(cluster.behind(&relays), cluster);
         let quorum = redis("redlocks://:x@h:1,[::1]:2,f:3/4?server_name=n");
         let alone = quorum.alone(&quorum.places[1]);
         assert_eq!(alone.with_secrets(), "rediss://:x@[::1]:2/4?server_name=n");

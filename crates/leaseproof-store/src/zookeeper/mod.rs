@@ -42,3 +42,4 @@ mod welcome;
 pub(crate) use administrator::Administrator;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+pub(crate) use server::role;

@@ -86,6 +86,11 @@ impl Observe for Observer {
         &self.facts
     }
 
+    fn prefer(&mut self, member: usize) {
+        self.net.prefer(member);
+        self.session = None;
+    }
+
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let (asked, look) = self.look(key, &mut Patience::new(self.timeout))?;
         let moment = Moment::between(asked, boot_now());

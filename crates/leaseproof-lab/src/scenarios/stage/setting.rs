@@ -30,6 +30,8 @@ use std::time::Duration;
 const READING: Duration = Duration::from_secs(1);
 /// The same where a frozen writer can block the store: waiting for it is no looking.
 const READING_BESIDE_WRITERS: Duration = Duration::from_millis(50);
+/// The same where another member can be asked instead.
+const READING_OF_SEVERAL: Duration = Duration::from_millis(300);
 /// How long an administrator's or the lab's own call may take.
 const CALL: Duration = Duration::from_secs(2);
 
@@ -48,13 +50,13 @@ impl<'a> Stage<'a> {
                             site.facts.kind
                         ),
                         None => format!(
-                            "{} is several servers, and an owner goes to each by itself: a relay before one would be passed by",
+                            "{} is several servers that tell an owner each other's places: it would pass by a relay before them",
                             site.facts.kind
                         ),
                     });
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
-                Need::OwnServer if site.recipe.is_none() => {
+                Need::OwnServer if site.own.is_none() => {
                     return Err(match site.url.path() {
                         Some(_) => format!("{} is a file: it has no server", site.facts.kind),
                         None => format!(
@@ -65,12 +67,21 @@ impl<'a> Stage<'a> {
                 }
                 Need::SteppableServer => {
                     leaseproof_fault::shim::availability()?;
-                    if site.recipe.is_none_or(|recipe| !recipe.steppable) {
+                    if site.own.is_none_or(|own| !own.recipe.steppable) {
                         return Err(format!(
                             "no clock of {} can be stepped alone: it ends leases by a steady clock, or reads it without libc",
                             site.facts.kind
                         ));
                     }
+                }
+                Need::Members if site.own.is_none_or(|own| own.members == 1) => {
+                    return Err(match site.own.filter(|own| own.recipe.most > 1) {
+                        Some(own) => format!(
+                            "this store is one server, and nobody takes its place: give --start-store {}:3",
+                            own.recipe.kind
+                        ),
+                        None => format!("{} is one server here, and nobody takes its place", site.facts.kind),
+                    });
                 }
                 _ => {}
             }
@@ -115,10 +126,10 @@ impl<'a> Stage<'a> {
             .room(&format!("stage/{name}"))
             .map_err(|error| error.to_string())?;
         let needs = |need| spec.needs.contains(&need);
-        let server = match site.recipe.filter(|_| needs(Need::OwnServer)) {
-            Some(recipe) => {
+        let server = match site.own.filter(|_| needs(Need::OwnServer)) {
+            Some(wanted) => {
                 let steppable = needs(Need::SteppableServer);
-                Some(Server::start(recipe, &ready.warden, &dir.join("store"), steppable)?)
+                Some(Server::start(wanted, &ready.warden, &dir.join("store"), steppable)?)
             }
             None => None,
         };
@@ -134,7 +145,7 @@ impl<'a> Stage<'a> {
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
         // What leaseproof started ends with the run, and its data is the run's own: nothing is left in it.
-        if !settings.keep && site.recipe.is_none() {
+        if !settings.keep && site.own.is_none() {
             // Before anything is there: a run that is killed must not leave more than its journal knows.
             let traces = Traces {
                 store: url.to_string(),
@@ -152,10 +163,10 @@ impl<'a> Stage<'a> {
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
         let observer = leaseproof_store::open_observer(
             &url,
-            if site.facts.writer_can_block {
-                READING_BESIDE_WRITERS
-            } else {
-                READING
+            match (site.facts.writer_can_block, url.places().len()) {
+                (true, _) => READING_BESIDE_WRITERS,
+                (false, 0 | 1) => READING,
+                _ => READING_OF_SEVERAL,
             },
         )
         .map_err(|error| error.to_string())?;
@@ -223,7 +234,11 @@ impl<'a> Stage<'a> {
         let resource = self.witness.url_for(&name).map_err(|error| fail(error.to_string()))?;
         let relay = self.relay(&name)?;
         let url = match &relay {
-            Some(relay) => self.url.with_host_port("127.0.0.1", relay.addr().port()),
+            Some(relay) => {
+                let addrs = relay.addrs().iter();
+                let places: Vec<_> = addrs.map(|addr| (addr.ip().to_string(), addr.port())).collect();
+                self.url.with_places(&places)
+            }
             None => self.url.clone(),
         };
         let budget = self.ask.budget;
@@ -278,15 +293,20 @@ impl<'a> Stage<'a> {
     }
 
     fn relay(&self, name: &OwnerName) -> Step<Option<Relay>> {
-        let Some((host, port)) = self.url.host_port() else {
+        let places = self.url.places();
+        if self.url.host_port().is_none() {
             return Ok(None);
-        };
-        let upstream = resolve(host, port).map_err(Halt::Abandoned)?;
+        }
+        let upstreams: Vec<SocketAddr> = places
+            .iter()
+            .map(|(host, port)| resolve(host, *port))
+            .collect::<Result<_, String>>()
+            .map_err(Halt::Abandoned)?;
         let (recorder, owner) = (self.recorder.clone(), name.clone());
         let sink = WireSink::new(move |at, wire| {
             recorder.record(Source::Relay, Some(&owner), at, What::Wire(wire));
         });
-        Relay::start(self.ready.runtime.handle(), upstream, sink)
+        Relay::start(self.ready.runtime.handle(), &upstreams, sink)
             .map(Some)
             .map_err(|error| Halt::Abandoned(format!("no relay can be put before the store: {error}")))
     }
@@ -339,7 +359,8 @@ fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, 
 fn room_name(id: ScenarioId, twin: bool, ready: &Ready, site: &Site) -> String {
     match ready.sites.len() {
         1 => arm_name(id, twin),
-        _ => format!("{}-{}", site.name, arm_name(id, twin)),
+        // A colon parts the names of libraries to load, and one may lie in such a room.
+        _ => format!("{}-{}", site.name.replace(':', "-x"), arm_name(id, twin)),
     }
 }
 
