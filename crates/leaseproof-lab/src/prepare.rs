@@ -240,7 +240,11 @@ fn site(
 fn numbered(kind: &str, before: &[String]) -> String {
     match before
         .iter()
-        .filter(|name| name.split('-').next() == Some(kind))
+        .filter(|name| {
+            // `redis-2` is a redis, `redis-sentinel` is none.
+            let number = name.strip_prefix(kind).map(|rest| rest.trim_start_matches('-'));
+            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        })
         .count()
     {
         0 => kind.to_owned(),

@@ -44,7 +44,7 @@ mod zookeeper;
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
-pub use crate::role::role;
+pub use crate::role::{primary, role};
 pub use crate::url::StoreUrl;
 
 /// The required trait: look at a lease. Read-only by its type.

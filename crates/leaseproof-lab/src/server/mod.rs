@@ -77,7 +77,16 @@ impl Server {
     /// How one of its members is reached.
     #[must_use]
     pub fn member_url(&self, number: usize) -> StoreUrl {
-        self.url_of(&self.ports[number..=number])
+        match self.wanted.recipe.whole {
+            Some(whole) => {
+                let place = format!("127.0.0.1:{}", self.ports[number].client);
+                // Invariant: a test parses each recipe's.
+                (whole.url)(number, &place)
+                    .parse()
+                    .expect("a recipe's URL is one of a store")
+            }
+            None => self.url_of(&self.ports[number..=number]),
+        }
     }
 
     /// How many members it has.
@@ -103,13 +112,19 @@ impl Server {
     #[must_use]
     pub fn roles(&self, timeout: Duration, silent: Option<usize>) -> (Moment, Roles) {
         let asked = boot_now();
-        let members = self.members.iter().enumerate().filter_map(|(number, member)| {
-            let process = member.launched()?.process();
-            let role = (Some(number) != silent)
-                .then(|| leaseproof_store::role(&self.member_url(number), timeout).ok())
-                .flatten();
-            Some(MemberRole { process, role })
-        });
+        let leads = self.wanted.recipe.whole.map_or(usize::MAX, |whole| whole.leads);
+        let members = self
+            .members
+            .iter()
+            .enumerate()
+            .take(leads)
+            .filter_map(|(number, member)| {
+                let process = member.launched()?.process();
+                let role = (Some(number) != silent)
+                    .then(|| leaseproof_store::role(&self.member_url(number), timeout).ok())
+                    .flatten();
+                Some(MemberRole { process, role })
+            });
         let members = members.collect();
         (Moment::between(asked, boot_now()), Roles { members })
     }
@@ -202,12 +217,17 @@ mod tests {
     #[test]
     fn the_url_of_each_recipe_is_one_of_its_store() {
         for recipe in ALL {
-            for members in [1, recipe.most] {
+            let (least, watched) = recipe.whole.map_or((1, 0), |whole| (whole.members, whole.leads));
+            for members in [least, recipe.most] {
                 let places: Vec<String> = (1..=members).map(|number| format!("127.0.0.1:{number}")).collect();
                 let url: StoreUrl = (recipe.url)(&places, "5f3c").parse().expect(recipe.kind);
                 assert_eq!(url.kind(), recipe.kind);
                 assert!(url.is_loopback());
-                assert_eq!(url.places().len(), members);
+                assert_eq!(url.places().len(), members - watched);
+                for (number, place) in places.iter().enumerate() {
+                    let url = recipe.whole.map(|whole| (whole.url)(number, place));
+                    assert!(url.is_none_or(|url| url.parse::<StoreUrl>().is_ok()));
+                }
                 assert!(!url.to_string().contains("5f3c"), "{url}");
             }
         }

@@ -211,7 +211,8 @@ impl Client {
         Err(unreachable(&self.url, &why))
     }
 
-    fn primary(&mut self, patience: &mut Patience) -> Result<Place, StoreError> {
+    /// The primary by the newest word of the Sentinels.
+    pub(crate) fn primary(&mut self, patience: &mut Patience) -> Result<Place, StoreError> {
         for question in Sentinels::questions("").iter() {
             self.check(std::iter::once(question))?;
         }

@@ -30,8 +30,10 @@ mod wire;
 
 use crate::error::StoreError;
 use crate::inspect::Inspect;
+use crate::patience::Patience;
 use crate::url::{RedisUrl, Way};
 use crate::{Administer, Lease, Observe};
+use leaseproof_model::event::Role;
 use std::time::Duration;
 
 use administrator::Administrator;
@@ -62,6 +64,31 @@ pub(crate) fn administrator(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn
         Way::Quorum => Box::new(quorum::Administrator::open(url, timeout)?),
         _ => Box::new(Administrator::open(url, timeout)?),
     })
+}
+
+/// See [`role`](crate::role): a server's own word, whatever Sentinels say. Its term is the place in the stream of
+/// writes at which it took over, which is further on with each that does.
+pub(crate) fn role(url: &RedisUrl, timeout: Duration) -> Result<Role, StoreError> {
+    let mut client = client::Client::new(url, timeout)?;
+    let server = client.server(&mut Patience::new(timeout))?;
+    match (&url.way, server.role.as_deref()) {
+        (Way::Server, Some(role)) => Ok(Role {
+            leads: role == "master",
+            term: server.took_over,
+        }),
+        _ => Err(StoreError::Unexpected(format!("{url} does not say what it is"))),
+    }
+}
+
+/// See [`primary`](crate::primary).
+pub(crate) fn primary(url: &RedisUrl, timeout: Duration) -> Result<(String, u16), StoreError> {
+    match url.way {
+        Way::Sentinel { .. } => {
+            let place = client::Client::new(url, timeout)?.primary(&mut Patience::new(timeout))?;
+            Ok((place.host, place.port))
+        }
+        _ => Err(StoreError::Unexpected(format!("no Sentinel watches {url}"))),
+    }
 }
 
 /// See [`open_inspector`](crate::open_inspector).

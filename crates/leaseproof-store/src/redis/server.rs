@@ -14,6 +14,8 @@ pub(crate) struct Server {
     pub(crate) role: Option<String>,
     /// `standalone`, `cluster` or `sentinel`.
     pub(crate) mode: Option<String>,
+    /// The place in the stream of writes at which it took over from another; 0 where it never did.
+    pub(crate) took_over: u64,
     /// The primary, if this is a replica.
     pub(crate) primary: Option<String>,
 }
@@ -36,6 +38,8 @@ impl Server {
             version: field("redis_version"),
             run_id: field("run_id"),
             mode: field("redis_mode"),
+            // -1 where it never took over.
+            took_over: field("second_repl_offset").and_then(|at| at.parse().ok()).unwrap_or(0),
             role,
             primary,
         }

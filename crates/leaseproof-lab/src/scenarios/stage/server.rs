@@ -23,8 +23,8 @@ const BETWEEN: Duration = Duration::from_millis(10);
 /// A pause of the store, or of its leader, in force.
 pub struct StorePause {
     paused: Paused,
-    /// Which member, where there are several.
-    leader: Option<usize>,
+    /// Which member, where there are several, and in which term it led.
+    leader: Option<(usize, u64)>,
 }
 
 impl StorePause {
@@ -76,7 +76,7 @@ impl Stage<'_> {
             Some(_) => "stopping the store's leader",
         });
         let hold = self.takeover_bound() * 2 + ELECTION + Duration::from_secs(5);
-        let launched = self.server()?.launched(leader.unwrap_or_default());
+        let launched = self.server()?.launched(leader.map_or(0, |(leader, _)| leader));
         let launched = launched.ok_or_else(|| Halt::Abandoned("the store's server does not run".to_owned()))?;
         self.excuse_looks(true);
         let sink = self.store_sink(match leader {
@@ -95,7 +95,7 @@ impl Stage<'_> {
     }
 
     /// Waits until a member leads, and says which, with what all said.
-    fn leader(&mut self) -> Step<usize> {
+    fn leader(&mut self) -> Step<(usize, u64)> {
         let bound = boot_now().plus(ELECTION);
         loop {
             let (at, roles) = self.server()?.roles(ROLE, None);
@@ -118,8 +118,10 @@ impl Stage<'_> {
         let bound = boot_now().plus(ELECTION);
         let mut none = None;
         loop {
-            let (at, roles) = self.server()?.roles(ROLE, pause.leader);
-            if let Some(leader) = place_of_leader(&roles) {
+            let (at, roles) = self.server()?.roles(ROLE, pause.leader.map(|(leader, _)| leader));
+            // One that led before the first and does not know of it yet leads nobody.
+            let later = |(_, term): &(usize, u64)| pause.leader.is_none_or(|(_, before)| *term > before);
+            if let Some((leader, _)) = place_of_leader(&roles).filter(later) {
                 // The last time that none did: until then nobody was granted anything.
                 if let Some((at, roles)) = none {
                     self.record(Source::Lab, None, at, What::Roles(roles));
@@ -223,8 +225,12 @@ impl Stage<'_> {
     }
 }
 
-/// The member that leads.
-fn place_of_leader(roles: &Roles) -> Option<usize> {
-    let (leader, _) = roles.leader()?;
-    roles.members.iter().position(|member| member.process == leader.process)
+/// The member that leads, and its term.
+fn place_of_leader(roles: &Roles) -> Option<(usize, u64)> {
+    let (leader, term) = roles.leader()?;
+    let place = roles
+        .members
+        .iter()
+        .position(|member| member.process == leader.process)?;
+    Some((place, term))
 }

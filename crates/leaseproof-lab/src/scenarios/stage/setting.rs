@@ -8,7 +8,7 @@ use crate::prepare::{Ready, Site};
 use crate::scenarios::catalogue::{Need, spec};
 use crate::scenarios::draw::Draw;
 use crate::scenarios::scene::Scene;
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::settings::RunSettings;
 use leaseproof_fault::FaultSink;
 use leaseproof_fault::relay::{Relay, WireSink};
@@ -59,10 +59,16 @@ impl<'a> Stage<'a> {
                 Need::OwnServer if site.own.is_none() => {
                     return Err(match site.url.path() {
                         Some(_) => format!("{} is a file: it has no server", site.facts.kind),
-                        None => format!(
-                            "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
-                            site.url.kind()
-                        ),
+                        None => match server::ALL.iter().any(|recipe| recipe.kind == site.url.kind()) {
+                            true => format!(
+                                "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
+                                site.url.kind()
+                            ),
+                            false => format!(
+                                "leaseproof did not start this store, so it does nothing to it, and it starts no {}",
+                                site.url.kind()
+                            ),
+                        },
                     });
                 }
                 Need::SteppableServer => {

@@ -10,6 +10,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     program: "consul",
     versions: None,
     most: 7,
+    whole: None,
     never_root: false,
     // Sessions end by the steady clock, and Go reads its clocks without libc.
     steppable: false,

@@ -11,6 +11,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     program: "etcd",
     versions: None,
     most: 7,
+    whole: None,
     never_root: false,
     // Leases end by the steady clock, and Go reads its clocks without libc.
     steppable: false,

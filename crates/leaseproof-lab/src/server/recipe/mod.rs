@@ -9,6 +9,7 @@ mod etcd;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod redis;
+mod redis_sentinel;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
@@ -29,6 +30,8 @@ pub struct Recipe {
     pub versions: Option<&'static str>,
     /// How many members a store of it can have, at the most.
     pub most: usize,
+    /// How it is put together, where it is several processes of more than one sort.
+    pub whole: Option<Whole>,
     /// Whether it refuses to run as root.
     pub never_root: bool,
     /// Whether it ends leases by a clock that the shim can step.
@@ -45,9 +48,21 @@ pub struct Recipe {
     pub url: fn(&[String], &str) -> String,
 }
 
+/// A store that is always so many processes, of which some watch the others.
+#[derive(Copy, Clone, Debug)]
+pub struct Whole {
+    /// How many there are.
+    pub members: usize,
+    /// The first so many can lead; the others watch them.
+    pub leads: usize,
+    /// The URL of the member of this number at this place.
+    pub url: fn(usize, &str) -> String,
+}
+
 /// All of them.
 pub const ALL: &[Recipe] = &[
     redis::RECIPE,
+    redis_sentinel::RECIPE,
     #[cfg(feature = "postgres")]
     postgres::RECIPE,
     #[cfg(feature = "etcd")]
@@ -81,6 +96,17 @@ impl Wanted {
                 known.join(", ")
             )
         })?;
+        if let Some(whole) = recipe.whole {
+            return match text == kind {
+                true => Ok(Self {
+                    recipe,
+                    members: whole.members,
+                }),
+                false => Err(format!(
+                    "`{text}`: a store of {kind} is started as a whole: write {kind}"
+                )),
+            };
+        }
         let members = members
             .parse()
             .ok()
@@ -100,6 +126,7 @@ impl Wanted {
     pub fn name(&self) -> String {
         match self.members {
             1 => self.recipe.kind.to_owned(),
+            _ if self.recipe.whole.is_some() => self.recipe.kind.to_owned(),
             members => format!("{}:{members}", self.recipe.kind),
         }
     }
@@ -170,6 +197,7 @@ mod tests {
             ("redis", 1, "redis"),
             ("etcd:3", 3, "etcd:3"),
             ("zookeeper:1", 1, "zookeeper"),
+            ("redis-sentinel", 6, "redis-sentinel"),
         ] {
             let wanted = Wanted::parse(text).expect(text);
             assert_eq!((wanted.members, wanted.name().as_str()), (members, name));
@@ -181,6 +209,7 @@ mod tests {
         for (text, part) in [
             ("mysql", "no store that leaseproof can start"),
             ("redis:3", "as one server"),
+            ("redis-sentinel:3", "as a whole"),
             ("etcd:2", "odd number"),
             ("etcd:0", "odd number"),
             ("etcd:x", "odd number"),

@@ -13,6 +13,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     // Debian's place: it is in nobody's PATH.
     versions: Some("/usr/lib/postgresql"),
     most: 1,
+    whole: None,
     never_root: true,
     // It reads its clock through libc.
     steppable: true,

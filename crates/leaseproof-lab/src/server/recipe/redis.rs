@@ -9,6 +9,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     program: "redis-server",
     versions: None,
     most: 1,
+    whole: None,
     never_root: false,
     steppable: true,
     write: nothing,

@@ -11,6 +11,7 @@ pub(super) const RECIPE: Recipe = Recipe {
     program: "zookeeper-java",
     versions: None,
     most: 7,
+    whole: None,
     never_root: false,
     // Sessions end by the steady clock.
     steppable: false,

@@ -61,7 +61,8 @@ impl Seat {
 /// An observer.
 pub(crate) struct Observer {
     url: RedisUrl,
-    crew: Crew<Seat>,
+    /// Started by the thread that reads: its threads are scheduled as that one is, which may be raised.
+    crew: Option<Crew<Seat>>,
     timeout: Duration,
     facts: StoreFacts,
     seen: Seen<Vec<Option<State>>>,
@@ -76,12 +77,7 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub(crate) fn open(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let seats = url.places.iter().map(|place| Seat {
-            url: url.alone(place),
-            timeout,
-            one: None,
-        });
-        let crew = Crew::start(seats.collect())?;
+        let crew = start(url, timeout)?;
         let mut patience = Patience::new(timeout);
         let opened = crew.ask(
             &mut patience,
@@ -107,7 +103,7 @@ impl Observer {
         Ok(Self {
             epochs: vec![None; crew.len()],
             url: url.clone(),
-            crew,
+            crew: None,
             timeout,
             facts: StoreFacts {
                 kind: url.kind().to_owned(),
@@ -157,11 +153,16 @@ impl Observer {
 
     /// Asks all servers once.
     fn round(&mut self, key: &[u8], patience: &mut Patience) -> Result<(Moment, Vec<Option<Shown>>), StoreError> {
+        if self.crew.is_none() {
+            self.crew = Some(start(&self.url, self.timeout)?);
+        }
+        // Invariant: set above.
+        let crew = self.crew.as_ref().expect("the crew was just started");
         let asked = boot_now();
         let mine = self.newest.fetch_add(1, Ordering::SeqCst) + 1;
         let (key, newest) = (key.to_vec(), Arc::clone(&self.newest));
         let job = move |seat: &mut Seat| (newest.load(Ordering::SeqCst) == mine).then(|| seat.read(&key));
-        let heard = self.crew.ask(patience, job, |heard: &[Option<Option<Answer>>]| {
+        let heard = crew.ask(patience, job, |heard: &[Option<Option<Answer>>]| {
             let readings: Vec<Option<&Reading>> = heard
                 .iter()
                 .map(|it| it.as_ref()?.as_ref()?.as_ref().ok().map(|(_, reading, _)| reading))
@@ -224,6 +225,15 @@ impl Observer {
     }
 }
 
+fn start(url: &RedisUrl, timeout: Duration) -> Result<Crew<Seat>, StoreError> {
+    let seats = url.places.iter().map(|place| Seat {
+        url: url.alone(place),
+        timeout,
+        one: None,
+    });
+    Crew::start(seats.collect())
+}
+
 /// The epochs of all servers, shortened; one that was never heard is left open.
 fn epoch(epochs: &[Option<String>]) -> Option<String> {
     epochs.iter().flatten().next()?;
@@ -263,7 +273,8 @@ impl Observe for Observer {
         let prefix = prefix.to_owned();
         let job = move |seat: &mut Seat| seat.one()?.leases_below(&prefix, most);
         // Each step of a server has a time-out of its own.
-        let heard = self.crew.ask(&mut Patience::new(self.timeout * 10), job, |_| false);
+        let crew = start(&self.url, self.timeout)?;
+        let heard = crew.ask(&mut Patience::new(self.timeout * 10), job, |_| false);
         let (mut all, mut keys, mut errors) = (Listing::default(), BTreeSet::new(), Vec::new());
         let mut known = 0;
         for answer in heard.into_iter().flatten() {
@@ -278,7 +289,7 @@ impl Observe for Observer {
                 Err(error) => errors.push(error),
             }
         }
-        if known < majority(self.crew.len()) {
+        if known < majority(crew.len()) {
             return Err(unreachable(&self.url, known, errors.into_iter().next()));
         }
         all.more |= keys.len() > most;
