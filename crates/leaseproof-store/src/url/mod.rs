@@ -23,6 +23,8 @@ mod consul;
 mod redact;
 
 pub use redact::redact;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+mod layout;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]
@@ -30,6 +32,8 @@ mod zookeeper;
 
 #[cfg(feature = "consul")]
 pub use consul::ConsulUrl;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+pub(crate) use layout::Layout;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperUrl;
 
@@ -43,10 +47,12 @@ pub enum StoreUrl {
     /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
     #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperUrl),
-    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS.
+    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS; `?recipe=lock` for the locks of
+    /// `consul lock`.
     #[cfg(feature = "consul")]
     Consul(ConsulUrl),
-    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS; `?recipe=lock` for the locks of
+    /// `etcdctl lock`.
     #[cfg(feature = "etcd")]
     Etcd(EtcdUrl),
     /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
