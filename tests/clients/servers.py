@@ -132,4 +132,31 @@ class Consul(Server):
         return f"consul://127.0.0.1:{self.port}?recipe=lock"
 
 
-ALL = {server.name: server for server in (Redis, Etcd, Consul)}
+class ZooKeeper(Server):
+    name = "zookeeper"
+    needs = ("LEASEPROOF_ZOOKEEPER",)
+    patience_s = 60
+
+    def command(self):
+        settings = {
+            "tickTime": 100, "dataDir": f"{self.folder}/data", "clientPort": self.port,
+            "clientPortAddress": "127.0.0.1", "maxClientCnxns": 0, "maxSessionTimeout": 40000,
+            # Whoever looks is told the sessions' time-outs.
+            "4lw.commands.whitelist": "srvr,conf,cons", "admin.enableServer": "false",
+        }
+        with open(f"{self.folder}/zoo.cfg", "w", encoding="utf-8") as file:
+            file.writelines(f"{name}={value}\n" for name, value in settings.items())
+        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
+        return [self.env["LEASEPROOF_ZOOKEEPER"], main, f"{self.folder}/zoo.cfg"]
+
+    def answers(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=2) as probe:
+            probe.sendall(b"srvr")
+            return b"Mode: standalone" in probe.recv(4096)
+        return False
+
+    def url(self):
+        return f"zookeeper://127.0.0.1:{self.port}?recipe=lock"
+
+
+ALL = {server.name: server for server in (Redis, Etcd, Consul, ZooKeeper)}

@@ -1,11 +1,12 @@
 //! `?recipe=lock`: what an observer shows while the store's own tools hold the lock, and what the lab may do.
 
-#![cfg(all(feature = "etcd", feature = "consul"))]
+#![cfg(all(feature = "etcd", feature = "consul", feature = "zookeeper"))]
 
 mod consul_server;
 mod etcd_server;
 mod lock_tool;
 mod redis_server;
+mod zookeeper_server;
 
 use consul_server::ConsulServer;
 use etcd_server::EtcdServer;
@@ -14,7 +15,9 @@ use leaseproof_model::name::HolderId;
 use leaseproof_store::{Observe, Refusal, StoreUrl, open_administrator, open_lease, open_observer};
 use lock_tool::LockTool;
 use redis_server::skip;
+use std::process::Command;
 use std::time::Duration;
+use zookeeper_server::ZooKeeperServer;
 
 const PATIENT: Duration = Duration::from_secs(20);
 const TTL: Duration = Duration::from_secs(30);
@@ -219,4 +222,83 @@ fn a_semaphore_is_no_lock() {
     assert_eq!(holder.line(), "got");
     let error = observer.read(LOCK).expect_err("it has several holders").to_string();
     assert!(error.contains("semaphore"), "{error}");
+}
+
+/// Holds or waits with kazoo, whose session has this time-out; `identifier` is what its node says.
+fn kazoo(server: &ZooKeeperServer, identifier: &str) -> LockTool {
+    let script = "import sys, time, kazoo.client\n\
+                  client = kazoo.client.KazooClient(sys.argv[1], timeout=2)\n\
+                  client.start()\n\
+                  client.Lock(sys.argv[2], sys.argv[3] or None).acquire()\n\
+                  print('got', flush=True)\n\
+                  time.sleep(300)";
+    let place = format!("127.0.0.1:{}", server.port());
+    let arguments = ["-c", script, &place, &format!("/{LOCK}"), identifier];
+    LockTool::start(&program("LEASEPROOF_PYTHON", "python3"), &arguments, &[]).expect("python3 is there")
+}
+
+#[test]
+fn kazoo_s_lock_is_a_queue_of_ephemeral_nodes() {
+    let test = "kazoo_s_lock_is_a_queue_of_ephemeral_nodes";
+    let client = Command::new(program("LEASEPROOF_PYTHON", "python3"))
+        .args(["-c", "import kazoo"])
+        .output();
+    if !client.is_ok_and(|output| output.status.success()) {
+        return skip(test, "no python3 with kazoo here: `.ci/tools python` installs it");
+    }
+    let server = match ZooKeeperServer::start() {
+        Ok(server) => server,
+        Err(why) => return skip(test, &why),
+    };
+    let url = url(&format!("{}?recipe=lock", server.url()));
+    let mut observer = open_observer(&url, PATIENT).expect("it opens");
+    let mut lab = open_administrator(&url, PATIENT).expect("it opens");
+    assert_eq!(held(&mut *observer), None);
+    assert_eq!(lab.delete(LOCK).refusal, Some(Refusal::Gone));
+
+    let mut first = kazoo(&server, "worker-1");
+    assert_eq!(first.line(), "got");
+    let holds = held(&mut *observer).expect("held");
+    let (name, created) = holds.holder.as_str().split_once('#').expect("both");
+    assert_eq!(name, "worker-1");
+    // What the server tells of the session, and not the most that it grants.
+    assert_eq!(
+        (holds.token, holds.bound, holds.expires),
+        (None, Some(Duration::from_secs(2)), None)
+    );
+    let places = || -> Vec<String> {
+        let listed = server.cli(&format!("ls /{LOCK}"));
+        let names = listed.iter().find_map(|line| line.strip_prefix('[')?.strip_suffix(']'));
+        let names = names.unwrap_or_default().split(", ").filter(|name| !name.is_empty());
+        names.map(str::to_owned).collect()
+    };
+    let node = server.plain(&format!("/{LOCK}/{}", places()[0])).expect("its place");
+    assert_eq!((node.czxid.to_string().as_str(), node.ephemeral), (created, true));
+
+    // Who waits is no holder, and neither can we be.
+    let mut second = kazoo(&server, "");
+    until(|| (places().len() == 2).then_some(()));
+    assert_eq!(held(&mut *observer).map(|it| it.holder), Some(holds.holder.clone()));
+    let done = open_lease(&url, PATIENT)
+        .expect("lazy")
+        .acquire(LOCK, "a", TTL, PATIENT);
+    assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None));
+    for reason in [done.reason, lab.steal(LOCK, "lab", TTL).reason] {
+        let reason = reason.expect("a reason");
+        assert!(reason.contains("only looked at"), "{reason}");
+    }
+
+    first.kill();
+    assert_eq!(second.line(), "got");
+    let next = another(&mut *observer, Some(&holds.holder));
+    assert!(next.holder.as_str().starts_with("session-"), "{next:?}");
+    assert_eq!(lab.delete(LOCK).outcome, Outcome::Applied);
+    assert_eq!((held(&mut *observer), places().len()), (None, 0));
+    second.kill();
+    let mut third = kazoo(&server, "");
+    assert_eq!(third.line(), "got");
+    third.kill();
+    assert_eq!(lab.clean(&[LOCK.to_owned()]).expect("it answers"), 1);
+    assert_eq!(held(&mut *observer), None);
+    assert_eq!(lab.foreign_keys("canary/").expect("it answers"), 0);
 }

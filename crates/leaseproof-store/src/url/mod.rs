@@ -44,7 +44,8 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
-    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
+    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS; `?recipe=lock` for the
+    /// queues of kazoo and Curator.
     #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperUrl),
     /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS; `?recipe=lock` for the locks of
@@ -325,6 +326,17 @@ impl StoreUrl {
         moved.port = port;
         set_place(&mut moved.given, host, port);
         Self::Redis(moved)
+    }
+
+    /// Why leaseproof itself can take no lease here, where it can't: then its leases are only looked at, and
+    /// removed.
+    #[must_use]
+    pub fn only_looked_at(&self) -> Option<&'static str> {
+        match self {
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.only_looked_at(),
+            _ => None,
+        }
     }
 
     /// The URL with its password: for the environment of an owner, never for an eye or a file.
