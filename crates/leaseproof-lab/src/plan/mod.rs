@@ -3,6 +3,7 @@
 mod complaint;
 mod duration;
 mod file;
+mod fit;
 mod init;
 mod margin;
 mod nearest;
@@ -16,6 +17,7 @@ pub use file::{
     BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable,
     WatchTable,
 };
+pub use fit::{Fitted, fit};
 pub use init::commented_plan;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};

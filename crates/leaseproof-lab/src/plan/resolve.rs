@@ -32,6 +32,8 @@ pub struct Plan {
     pub path: Option<PathBuf>,
     /// The safety budget.
     pub budget: Budget,
+    /// Whether somebody named its TTL or its heartbeat: an owner may do just that.
+    pub budget_chosen: bool,
     /// The store.
     pub store: StorePlan,
     /// The owner.
@@ -227,6 +229,7 @@ pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan,
     Ok(Plan {
         path: path.map(Path::to_owned),
         budget: place.budget(&file.budget)?,
+        budget_chosen: file.budget.ttl.is_some() || file.budget.heartbeat.is_some(),
         store: place.store(file)?,
         owner: OwnerPlan {
             command: place.command(file)?,

@@ -47,6 +47,8 @@ pub(super) fn facts(version: &str, floor: Duration, layout: Layout) -> StoreFact
         writer_can_block: false,
         shows_expiry: true,
         shows_renewals: true,
+        renewals_apart: Duration::from_secs(1),
+        ttl_step: Duration::from_secs(1),
     }
 }
 
