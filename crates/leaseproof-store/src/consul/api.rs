@@ -3,6 +3,7 @@
 //! Keys are read and written by transactions alone, whose bodies hold any key: in a path the server cleans
 //! up what looks like a folder.
 
+use super::allow::allows;
 use super::entry::Entry;
 use super::go_duration;
 use crate::error::StoreError;
@@ -20,6 +21,9 @@ pub(crate) struct Api {
     client: Client,
     pub(crate) url: ConsulUrl,
 }
+
+/// The most that a list of keys or sessions may have.
+const LIST: usize = 64 * 1024 * 1024;
 
 /// A session, as the server shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -60,6 +64,13 @@ impl Api {
             client: Client::new(place, connect_timeout)?,
             url: url.clone(),
         })
+    }
+
+    /// From now on nothing is sent but what a look may send; lists may be long.
+    pub(crate) fn only_looks(mut self) -> Self {
+        self.client.only(allows);
+        self.client.up_to(LIST);
+        self
     }
 
     pub(crate) fn disconnect(&mut self) {
@@ -178,6 +189,12 @@ impl Api {
     pub(crate) fn session(&mut self, id: &str, patience: &mut Patience) -> Result<Option<Session>, Failed> {
         let mut shown: Vec<Shown> = self.get(&format!("/v1/session/info/{id}?consistent"), patience)?;
         Ok(shown.pop().map(Session::from))
+    }
+
+    /// All sessions that this token may see.
+    pub(crate) fn sessions(&mut self, patience: &mut Patience) -> Result<Vec<Session>, Failed> {
+        let shown: Vec<Shown> = self.get("/v1/session/list?consistent", patience)?;
+        Ok(shown.into_iter().map(Session::from).collect())
     }
 
     /// The entry of a key, read through the leader.

@@ -18,6 +18,12 @@ pub(crate) struct Entry {
     /// In base64; an answer to a change has none.
     value: Option<String>,
     modify_index: u64,
+    #[serde(default)]
+    create_index: u64,
+    #[serde(default)]
+    flags: u64,
+    #[serde(default)]
+    key: String,
 }
 
 impl Entry {
@@ -26,15 +32,47 @@ impl Entry {
         self.session.as_deref().filter(|session| !session.is_empty())
     }
 
+    /// The whole key.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What clients mark their keys with.
+    pub(crate) fn flags(&self) -> u64 {
+        self.flags
+    }
+
+    pub(crate) fn create_index(&self) -> u64 {
+        self.create_index
+    }
+
+    pub(crate) fn modify_index(&self) -> u64 {
+        self.modify_index
+    }
+
+    /// How many bytes are stored, about.
+    pub(crate) fn size(&self) -> usize {
+        self.value.as_ref().map_or(0, |value| value.len() / 4 * 3)
+    }
+
     /// The number of the change that gave it to its holder, while it is held.
     pub(crate) fn token(&self) -> Token {
         Token(self.modify_index)
     }
 
     pub(crate) fn holder(&self) -> HolderId {
+        self.parsed().0
+    }
+
+    /// The TTL that the holder says it asked for; a foreign one says none.
+    pub(crate) fn bound(&self) -> Option<Duration> {
+        self.parsed().1
+    }
+
+    fn parsed(&self) -> (HolderId, Option<Duration>) {
         let value = self.value.as_deref().unwrap_or_default();
         // What is no base64 is no answer of a Consul agent; as a holder it is a foreign one.
-        parse_bounded(&STANDARD.decode(value).unwrap_or_default()).0
+        parse_bounded(&STANDARD.decode(value).unwrap_or_default())
     }
 }
 

@@ -17,10 +17,10 @@ use std::time::Duration;
 
 /// An observer.
 pub(crate) struct Observer {
-    api: Api,
-    timeout: Duration,
+    pub(super) api: Api,
+    pub(super) timeout: Duration,
     facts: StoreFacts,
-    server: Server,
+    pub(super) server: Server,
     /// On which connection the server was asked who it is.
     asked_on: u64,
     /// The session looked at last, and its TTL, which never changes.
@@ -30,7 +30,7 @@ pub(crate) struct Observer {
 
 impl Observer {
     pub(crate) fn open(url: &ConsulUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut api = Api::new(url, timeout)?;
+        let mut api = Api::new(url, timeout)?.only_looks();
         let server = Server::ask(&mut api, &mut Patience::new(timeout))?;
         Ok(Self {
             asked_on: api.connections(),
@@ -61,7 +61,7 @@ impl Observer {
     }
 
     /// The TTL of a session; none: it has none. A session that is over says nothing of its end.
-    fn ttl(&mut self, id: &str, patience: &mut Patience) -> Result<Option<Duration>, StoreError> {
+    fn ttl(&mut self, id: &str, said: Option<Duration>, patience: &mut Patience) -> Result<Option<Duration>, StoreError> {
         if let Some((known, ttl)) = &self.session
             && known == id
         {
@@ -72,8 +72,8 @@ impl Observer {
                 self.session = Some((session.id, session.ttl));
                 Ok(session.ttl)
             }
-            // It ended between two answers; it had a TTL, or somebody ended it.
-            None => Ok(self.facts.ttl_ceiling),
+            // It ended between two answers, or this token may not see it: then its holder's word counts.
+            None => Ok(said.or(self.facts.ttl_ceiling)),
         }
     }
 }
@@ -92,8 +92,8 @@ impl Observe for Observer {
             self.asked_on = self.api.connections();
         }
         let epoch = self.server.epoch();
-        let bound = match entry.as_ref().and_then(Entry::session) {
-            Some(session) => self.ttl(session, &mut patience)?,
+        let bound = match entry.as_ref().and_then(|entry| Some((entry.session()?, entry.bound()))) {
+            Some((session, said)) => self.ttl(session, said, &mut patience)?,
             None => None,
         };
         let previous = self.seen.note(key, asked, (entry.clone(), epoch.clone()));

@@ -2,6 +2,7 @@
 
 use crate::done::Done;
 use crate::error::StoreError;
+use crate::etcd::allow::allows;
 use crate::etcd::message::{Login, Range, Refusal, Streamed, first, get};
 use crate::etcd::server::{is_definite, is_stale_login, refusal};
 use crate::http::{Answer, Client, Place, Request};
@@ -67,6 +68,12 @@ impl Gateway {
         })
     }
 
+    /// From now on nothing is sent but what a look may send.
+    pub(super) fn only_looks(mut self) -> Self {
+        self.client.only(allows);
+        self
+    }
+
     pub(super) fn disconnect(&mut self) {
         self.client.disconnect();
     }
@@ -121,7 +128,7 @@ impl Gateway {
     }
 
     /// The key, by a linearizable read.
-    pub(super) fn range(&mut self, key: &str, patience: &mut Patience) -> Result<Range, StoreError> {
+    pub(super) fn range(&mut self, key: impl AsRef<[u8]>, patience: &mut Patience) -> Result<Range, StoreError> {
         self.read("kv/range", &get(key), patience)
     }
 

@@ -8,15 +8,20 @@
 //! One member is asked. Each read of a key is linearizable, so that it does not matter which.
 
 mod administrator;
+mod allow;
 mod expiry;
 mod gateway;
+mod inspector;
 mod layout;
 mod lease;
 mod message;
 mod observer;
 mod owner;
 mod server;
+mod tools;
 
 pub(crate) use administrator::{Administrator, facts};
+pub(crate) use allow::ALLOWED;
+pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;

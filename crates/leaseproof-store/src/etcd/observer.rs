@@ -13,6 +13,7 @@ use crate::etcd::gateway::Gateway;
 use crate::etcd::layout::holder;
 use crate::etcd::message::{KeyValue, LeaseAnswer, Status};
 use crate::etcd::server::{USUAL_FLOOR, epoch, facts};
+use crate::inspect::shown_key;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::EtcdUrl;
@@ -40,8 +41,8 @@ const FOR_EVER: i64 = 9_000_000_000;
 
 /// An observer.
 pub(crate) struct Observer {
-    gateway: Gateway,
-    timeout: Duration,
+    pub(super) gateway: Gateway,
+    pub(super) timeout: Duration,
     facts: StoreFacts,
     seen: Seen<State>,
     /// What is known of the grant that a key had at the last look.
@@ -71,7 +72,7 @@ struct Found {
 
 impl Observer {
     pub(crate) fn open(url: &EtcdUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut gateway = Gateway::new(url, timeout)?;
+        let mut gateway = Gateway::new(url, timeout)?.only_looks();
         let patience = &mut Patience::new(timeout);
         gateway.connect(patience)?;
         let version = match gateway.read::<Status>("maintenance/status", &json!({}), patience) {
@@ -95,8 +96,9 @@ impl Observer {
     }
 
     /// One consistent look.
-    fn look(&mut self, key: &str, patience: &mut Patience) -> Result<Found, StoreError> {
-        let mut watched = self.known.get(key).cloned();
+    fn look(&mut self, key: &[u8], patience: &mut Patience) -> Result<Found, StoreError> {
+        let name = shown_key(key);
+        let mut watched = self.known.get(&name).cloned();
         let mut unknown_leases = 0;
         for _ in 0..TRIES {
             let asked = boot_now();
@@ -110,7 +112,7 @@ impl Observer {
             let answered = boot_now();
             let epoch = epoch(&range.header);
             let Some(found) = range.one() else {
-                self.known.remove(key);
+                self.known.remove(&name);
                 return Ok(Found {
                     at: Moment::between(asked_key, answered),
                     epoch,
@@ -149,7 +151,7 @@ impl Observer {
                 },
             };
             self.known.insert(
-                key.to_owned(),
+                name,
                 Watched {
                     key: found.clone(),
                     epoch: epoch.clone(),
@@ -163,7 +165,7 @@ impl Observer {
             });
         }
         Err(StoreError::Unexpected(format!(
-            "the key {key} or its leader changed in each of {TRIES} looks"
+            "the key {name} or its leader changed in each of {TRIES} looks"
         )))
     }
 
@@ -203,6 +205,13 @@ impl Observe for Observer {
     }
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
+        self.read_key(key.as_bytes())
+    }
+}
+
+impl Observer {
+    /// A reading of a key that may be no UTF-8.
+    pub(super) fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
         let patience = &mut Patience::new(self.timeout);
         self.gateway.connect(patience)?;
         let Found { at, epoch, held } = self.look(key, patience)?;
@@ -211,7 +220,7 @@ impl Observe for Observer {
             let moves = expiry.map(|known| known.moves);
             (holder.clone(), key.mod_revision, key.lease, moves)
         });
-        let previous = self.seen.note(key, at.earliest, (state, epoch.clone()));
+        let previous = self.seen.note(&shown_key(key), at.earliest, (state, epoch.clone()));
         let reading = Reading {
             previous,
             held: held.map(|(holder, key, expiry)| Held {

@@ -2,6 +2,8 @@
 
 use super::net::Net;
 use super::node::{Look, Node, look};
+use super::path::path_of;
+use super::request::{Reply, Request};
 use super::server::{Server, Start};
 use super::session::{Broken, Session};
 use crate::Observe;
@@ -20,7 +22,7 @@ use std::time::Duration;
 /// An observer.
 pub(crate) struct Observer {
     net: Arc<Net>,
-    timeout: Duration,
+    pub(super) timeout: Duration,
     session: Option<Session>,
     facts: StoreFacts,
     server: Server,
@@ -31,7 +33,7 @@ pub(crate) struct Observer {
 impl Observer {
     pub(crate) fn open(url: &ZooKeeperUrl, timeout: Duration) -> Result<Self, StoreError> {
         let mut patience = Patience::new(timeout);
-        let net = Net::new(url, timeout)?;
+        let net = Net::for_looks(url, timeout)?;
         let server = Server::ask(&net, &mut patience);
         let (facts, session) = server.clone().facts(&net, &mut patience)?;
         Ok(Self {
@@ -73,6 +75,44 @@ impl Observer {
             match look(session, key, patience) {
                 Ok(look) => return Ok((asked, look)),
                 // A read may be repeated, on a new session too.
+                Err(Broken::Over) if !repeated => self.session = None,
+                Err(broken) => return Err(broken.into_error()),
+            }
+            repeated = true;
+        }
+    }
+}
+
+impl Observer {
+    /// The path of a key's node.
+    pub(super) fn path(&self, key: &str) -> String {
+        self.net.url.chroot.clone() + &path_of(key)
+    }
+
+    /// What the server answers to a four-letter word.
+    pub(super) fn word(&self, word: &str) -> Option<String> {
+        self.net.word(word, &mut Patience::new(self.timeout))
+    }
+
+    /// One request about a key's node, on a server that is not behind.
+    pub(super) fn ask(
+        &mut self,
+        request: impl Fn(String) -> Request,
+        key: &str,
+        patience: &mut Patience,
+    ) -> Result<Reply, StoreError> {
+        let path = self.path(key);
+        let requests = [Request::Sync { path: path.clone() }, request(path)];
+        let mut replies = self.ask_all(&requests, patience)?;
+        replies.pop().ok_or_else(|| self.net.strange("an answer is missing"))
+    }
+
+    /// Requests that may be repeated, on a new session too.
+    fn ask_all(&mut self, requests: &[Request], patience: &mut Patience) -> Result<Vec<Reply>, StoreError> {
+        let mut repeated = false;
+        loop {
+            match self.connected(patience)?.ask_again(requests, patience) {
+                Ok(replies) => return Ok(replies),
                 Err(Broken::Over) if !repeated => self.session = None,
                 Err(broken) => return Err(broken.into_error()),
             }

@@ -178,6 +178,12 @@ impl EtcdServer {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
+    /// What `etcdctl ARGUMENTS` says where it fails; nothing where it does not.
+    pub fn cli_fails(&self, arguments: &[&str]) -> Option<String> {
+        let output = self.etcdctl(arguments);
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+
     fn etcdctl(&self, arguments: &[&str]) -> std::process::Output {
         let scheme = if self.tls { "https" } else { "http" };
         let endpoint = format!("{scheme}://localhost:{}", self.port());
