@@ -80,7 +80,7 @@ fn consul_shows_the_session() {
     worries(&json, "session", "without a lock-delay");
     says(&json, "checks", "none: the session ends by its TTL alone");
     says(&json, "role", "server, leader");
-    worries(&json, "persistence", "a dev agent");
+    says(&json, "persistence", "a dev agent");
     worries(&json, "servers", "one server alone");
     assert_eq!(json["lease"]["renewals"], "not-by-this-store");
     // A broken client's session: without a TTL, and with a check that its node passes.

@@ -6,6 +6,7 @@
 use super::allow::allows;
 use super::entry::Entry;
 use super::go_duration;
+use super::tools::in_path;
 use crate::error::StoreError;
 use crate::http::{Answer, Client, Place, Request};
 use crate::patience::Patience;
@@ -24,6 +25,12 @@ pub(crate) struct Api {
 
 /// The most that a list of keys or sessions may have.
 const LIST: usize = 64 * 1024 * 1024;
+
+/// The most operations that a server takes in one transaction.
+pub(crate) const GETS: usize = 64;
+
+/// So often a transaction is sent again without the keys that are not there.
+const TRIES: usize = 4;
 
 /// A session, as the server shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -205,6 +212,65 @@ impl Api {
         }
     }
 
+    /// The entries of many keys, at most [`GETS`] and in their order, read through the leader as they stand
+    /// at one moment. A transaction fails where a key is not there, and says which are not.
+    pub(crate) fn entries(&mut self, keys: &[&str], patience: &mut Patience) -> Result<Vec<Option<Entry>>, Failed> {
+        let mut there: Vec<usize> = (0..keys.len()).collect();
+        for _ in 0..TRIES {
+            let mut all = vec![None; keys.len()];
+            if there.is_empty() {
+                return Ok(all);
+            }
+            let body: Value = there.iter().map(|&at| json!({ "KV": self.op("get", keys[at]) })).collect();
+            let answer = self.call("PUT", "/v1/txn?consistent", &body, patience)?;
+            if answer.status != 409 && !answer.is_ok() {
+                return Err(self.failure(&answer));
+            }
+            let done: Transaction = self.parsed(&answer)?;
+            if answer.is_ok() {
+                let found = done.results.unwrap_or_default();
+                if found.len() != there.len() {
+                    return Err(Failed::Unknown(self.strange(&answer)));
+                }
+                for (at, it) in there.into_iter().zip(found) {
+                    all[at] = Some(it.kv);
+                }
+                return Ok(all);
+            }
+            let absent: Vec<usize> = done.errors.unwrap_or_default().iter().map(|it| it.op_index).collect();
+            let before = there.len();
+            let mut place = 0..;
+            there.retain(|_| place.next().is_some_and(|place| !absent.contains(&place)));
+            if there.len() == before {
+                return Err(Failed::Unknown(self.strange(&answer)));
+            }
+        }
+        Err(Failed::Unknown(StoreError::Unexpected(format!(
+            "{}: keys came and went in each of {TRIES} looks",
+            self.url
+        ))))
+    }
+
+    /// The names of the keys below a prefix, this URL's own prefix taken off.
+    pub(crate) fn keys_below(&mut self, prefix: &str, patience: &mut Patience) -> Result<Vec<String>, Failed> {
+        let whole = self.url.prefix.clone() + prefix;
+        // The server cleans such a path up, and would list another folder.
+        if whole.starts_with('/') || ["//", "/./", "/../"].iter().any(|part| whole.contains(part)) {
+            return Err(Failed::NotSent(StoreError::Unexpected(format!(
+                "the keys below {prefix} can't be listed: it has an empty part, or one of dots"
+            ))));
+        }
+        let path = format!("/v1/kv/{}?keys&consistent", in_path(&whole));
+        let answer = self.call("GET", &path, &Value::Null, patience)?;
+        let keys: Vec<String> = match answer.status {
+            404 if answer.body.is_empty() => Vec::new(),
+            200 => self.parsed(&answer)?,
+            _ => return Err(self.failure(&answer)),
+        };
+        let own = self.url.prefix.len();
+        Ok(keys.into_iter().filter_map(|key| key.get(own..).map(str::to_owned)).collect())
+    }
+
     /// One operation on a key.
     pub(crate) fn op(&self, verb: &str, key: &str) -> Value {
         json!({ "Verb": verb, "Key": self.url.prefix.clone() + key })
@@ -302,5 +368,7 @@ struct TxnResult {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct TxnError {
+    #[serde(default)]
+    op_index: usize,
     what: String,
 }

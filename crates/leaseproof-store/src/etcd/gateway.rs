@@ -68,6 +68,11 @@ impl Gateway {
         })
     }
 
+    /// The way to the same server.
+    pub(super) fn place(&self) -> &Place {
+        self.client.place()
+    }
+
     /// From now on nothing is sent but what a look may send.
     pub(super) fn only_looks(mut self) -> Self {
         self.client.only(allows);

@@ -14,6 +14,8 @@ mod gateway;
 mod inspector;
 mod layout;
 mod lease;
+mod listing;
+mod many;
 mod message;
 mod observer;
 mod owner;

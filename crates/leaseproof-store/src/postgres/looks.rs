@@ -62,7 +62,7 @@ pub(super) const BELOW: &str = "SELECT key FROM {table} WHERE starts_with(key, $
 /// Parameter: key. Whether it has a row, and how long its holder's name is, before that is read.
 pub(super) const FORM: &str = "SELECT lease.key IS NOT NULL AS there, \
      coalesce(octet_length(lease.holder::text), 0)::int8 AS size, \
-     (SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 100001) AS some) AS keys \
+     (SELECT count(*) FROM (SELECT 1 FROM {table} LIMIT 100001) AS counted) AS keys \
      FROM (VALUES (1)) AS one LEFT JOIN {table} AS lease ON lease.key = $1";
 
 /// What the server is set to do with a commit and with a session, and who replicates it.

@@ -16,8 +16,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 
-/// The most that a frame may have: the server's own limit is 1 MiB, and what is longer is no frame.
-const LIMIT: usize = 4 << 20;
+/// The most that a frame may have. The server's own limit is 1 MiB, but for the names below a node, whose
+/// list may be longer; what is longer than this is no frame.
+const LIMIT: usize = 32 << 20;
 
 /// The most that a four-letter word may answer.
 const WORDS: u64 = 64 << 10;

@@ -1,23 +1,31 @@
 //! Looking at a lease in ZooKeeper, on a session of its own: the server reads for nobody else.
 
+use super::code::Code;
 use super::net::Net;
 use super::node::{Look, Node, look};
-use super::path::path_of;
+use super::path::{key_of, path_of};
 use super::request::{Reply, Request};
 use super::server::{Server, Start};
 use super::session::{Broken, Session};
-use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ZooKeeperUrl;
+use crate::value::parse_bounded;
+use crate::{Listing, Observe, OneOfMany};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
 use std::sync::Arc;
 use std::time::Duration;
+
+/// So many requests are sent at once: their answers fit into the buffers on the way.
+const AT_ONCE: usize = 128;
+
+/// Leases deeper than this below a prefix are not looked for.
+const DEPTH: usize = 32;
 
 /// An observer.
 pub(crate) struct Observer {
@@ -129,10 +137,28 @@ impl Observe for Observer {
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let (asked, look) = self.look(key, &mut Patience::new(self.timeout))?;
         let moment = Moment::between(asked, boot_now());
+        Ok((moment, self.reading(key, moment, look)))
+    }
+
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let mut all = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(AT_ONCE) {
+            all.extend(self.batch(keys)?);
+        }
+        Ok(all)
+    }
+
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        self.below(prefix, most).map(Some)
+    }
+}
+
+impl Observer {
+    fn reading(&mut self, key: &str, at: Moment, look: Look) -> Reading {
         // An election raises the upper half of the transactions' numbers.
         let epoch = format!("{}/{}/{}", self.server.mode(), look.zxid >> 32, self.start.label());
-        let previous = self.seen.note(key, asked, (look.node.clone(), epoch.clone()));
-        let reading = Reading {
+        let previous = self.seen.note(key, at.earliest, (look.node.clone(), epoch.clone()));
+        Reading {
             previous,
             held: look.node.map(|node| Held {
                 token: node.stat.token(),
@@ -151,7 +177,103 @@ impl Observe for Observer {
             counter: None,
             server_ns: None,
             epoch: Some(epoch),
-        };
-        Ok((moment, reading))
+        }
     }
+
+    /// At most [`AT_ONCE`] keys: one catching up with the leader, and all of them behind it.
+    fn batch(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let root = match self.net.url.chroot.as_str() {
+            "" => "/".to_owned(),
+            chroot => chroot.to_owned(),
+        };
+        let mut requests = vec![Request::Sync { path: root }];
+        requests.extend(keys.iter().map(|key| Request::Get { path: self.path(key) }));
+        let asked = boot_now();
+        let replies = self.ask_all(&requests, &mut Patience::new(self.timeout))?;
+        let moment = Moment::between(asked, boot_now());
+        let [synced, replies @ ..] = &replies[..] else {
+            return Err(self.net.strange("an answer is missing"));
+        };
+        if !matches!(synced.code, Code::OK | Code::NO_NODE) {
+            return Err(synced.code.error(&self.net.url, ""));
+        }
+        let mut all = Vec::with_capacity(keys.len());
+        for (key, reply) in keys.iter().zip(replies) {
+            all.push(match found(reply) {
+                Ok(look) => Ok((moment, self.reading(key, moment, look))),
+                // A node that is closed to this user says nothing about the next.
+                Err(Some(code)) => Err(code.error(&self.net.url, key)),
+                Err(None) => return Err(self.net.strange("a record that is cut short")),
+            });
+        }
+        Ok(all)
+    }
+
+    /// Level by level: a node that has others below it is a part of a path, and no lease.
+    fn below(&mut self, prefix: &str, most: usize) -> Result<Listing, StoreError> {
+        let top = match prefix.rsplit_once('/') {
+            Some((above, _)) => self.path(above),
+            None => self.net.url.chroot.clone(),
+        };
+        let chroot = self.net.url.chroot.len();
+        let mut listing = Listing::default();
+        let mut level = vec![top];
+        for depth in 0..DEPTH {
+            let mut next = Vec::new();
+            for paths in level.chunks(AT_ONCE) {
+                let requests: Vec<Request> = paths
+                    .iter()
+                    .map(|path| Request::Children {
+                        path: if path.is_empty() { "/".to_owned() } else { path.clone() },
+                    })
+                    .collect();
+                let replies = self.ask_all(&requests, &mut Patience::new(self.timeout))?;
+                for (path, reply) in paths.iter().zip(&replies) {
+                    let (names, stat) = match reply.code {
+                        Code::OK => reply.children().map_err(|_| self.net.strange("a record that is cut short"))?,
+                        // It went meanwhile; and what is closed to this user below is not its to watch.
+                        Code::NO_NODE => continue,
+                        Code::NO_AUTH if depth > 0 => continue,
+                        code => return Err(code.error(&self.net.url, prefix)),
+                    };
+                    // What is left of a path, or is yet to become one, is none either.
+                    let is_lease = names.is_empty() && depth > 0 && (stat.is_ephemeral() || !stat.emptied);
+                    if is_lease && listing.keys.len() == most {
+                        listing.more = true;
+                        break;
+                    }
+                    if is_lease {
+                        listing.keys.push(key_of(&path[chroot..]));
+                    }
+                    let below = names.into_iter().map(|name| format!("{path}/{name}"));
+                    // The first level has others beside the prefix.
+                    next.extend(below.filter(|path| depth > 0 || key_of(&path[chroot..]).starts_with(prefix)));
+                }
+                if listing.more {
+                    break;
+                }
+            }
+            // Whatever is left of the level can be no more than this.
+            if listing.more || next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        listing.keys.sort_unstable();
+        Ok(listing)
+    }
+}
+
+/// What the answer for one node comes to; an error without a code is no answer.
+fn found(reply: &Reply) -> Result<Look, Option<Code>> {
+    let node = match reply.code {
+        Code::OK => {
+            let (data, stat) = reply.node().map_err(|_| None)?;
+            let (holder, bound) = parse_bounded(data);
+            Some(Node { holder, bound, stat })
+        }
+        Code::NO_NODE => None,
+        code => return Err(Some(code)),
+    };
+    Ok(Look { node, zxid: reply.zxid })
 }
