@@ -5,12 +5,17 @@ mod consul;
 mod etcd;
 mod look;
 mod postgres;
+mod watch;
 mod wire;
 mod zookeeper;
 
 #[allow(dead_code, reason = "each test uses a part of this fixture")]
 #[path = "../bad_input/rig.rs"]
 mod rig;
+
+#[allow(dead_code, reason = "each test uses a part of this fixture")]
+#[path = "../watch/rig.rs"]
+mod monitor;
 
 #[allow(dead_code, reason = "each test uses a part of this fixture")]
 #[path = "../inspect/owner.rs"]

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// An expiry that moved by less than this did not move: servers round, and round trips differ.
 const STILL: Duration = Duration::from_millis(5);
 
+/// An expiry that is known less closely than this may have moved unseen.
+const COARSE: Duration = Duration::from_millis(100);
+
 /// How far a renewal that the TTL places may lie outside the two readings around it.
 const NEAR: Duration = Duration::from_millis(50);
 
@@ -267,10 +270,22 @@ impl Grant {
             _ => false,
         };
         if !jumped || !same_era {
+            self.may_have_renewed(held, since, terms);
             return false;
         }
         self.renewed = self.placed(held, since, terms).or(Some(since));
         true
+    }
+
+    /// Where the store shows the expiry in whole seconds, a renewal may hide in what is not known of it: the
+    /// last one is then no older than the latest expiry that there can be, less the TTL.
+    fn may_have_renewed(&mut self, held: &Held, since: Moment, terms: &Terms) {
+        let ttl = self.ttl.unwrap_or(terms.budget.ttl);
+        if let (Some(expires), Some(renewed)) = (held.expires, &mut self.renewed)
+            && expires.uncertainty() > COARSE
+        {
+            renewed.latest = renewed.latest.max(expires.latest.minus(ttl).min(since.latest));
+        }
     }
 
     /// Where the plan's TTL says that the last renewal was, if that lies where one can have been.

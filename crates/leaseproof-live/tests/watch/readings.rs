@@ -118,3 +118,23 @@ fn a_key_that_is_no_lease_is_told_once() {
     tape.held(1100, 1000);
     assert_eq!(tape.series("unreadable", 1200), Some(0.0));
 }
+
+#[test]
+fn renewals_that_hide_in_whole_seconds_are_no_gap() {
+    let mut tape = Tape::new();
+    tape.coarse_ms = 1100;
+    // Renewed each half second: no reading shows a later expiry than the one before may have been.
+    for second in 1..20 {
+        tape.held(second * 1000 + 100, second * 1000);
+        let age = tape.series("renewal_age_seconds", second * 1000 + 200).expect("a number");
+        assert!(age < 1.0, "{second}: {age}");
+    }
+    // Nobody renews any more: that shows, less what is not known.
+    for second in 20..23 {
+        tape.held(second * 1000 + 100, 19_000);
+    }
+    let age = tape.series("renewal_age_seconds", 22_200).expect("a number");
+    assert!((2.0..3.2).contains(&age), "{age}");
+    tape.read(23_100, None, Some(1));
+    assert_eq!(tape.series("lapses_total", 23_200), Some(1.0));
+}
