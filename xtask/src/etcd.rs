@@ -51,6 +51,16 @@ impl Etcd {
         None
     }
 
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Its address.
+    pub fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
     /// Its URL. Each job gets the whole server: foreign keys are other jobs' canaries.
     pub fn url(&self) -> String {
         format!("etcd://127.0.0.1:{}", self.port)

@@ -84,6 +84,13 @@ pub trait Observe: Send {
         Ok(answers)
     }
 
+    /// When the expiry was looked at that the last of `read_many` shows for a key, where that was before the
+    /// reading itself: a store that tells each TTL apart is not asked for all of them each time.
+    fn expiry_seen(&self, key: &str) -> Option<Moment> {
+        let _ = key;
+        None
+    }
+
     /// The leases below a prefix, as far as the store has a trace of them (a lease or its token
     /// counter), at most `most`. `None` where the store can't list, or this adapter does not.
     ///

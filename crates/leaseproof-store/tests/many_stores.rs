@@ -69,7 +69,11 @@ fn reads_as_one_by_one(url: &StoreUrl) -> Box<dyn Observe> {
             let (_, single) = one.read(key).expect("it answers");
             assert_eq!(reading.counter, single.counter, "{key}, {round}");
             let single = single.held.expect("it is held");
-            assert_eq!((&many.holder, many.token), (&single.holder, single.token), "{key}, {round}");
+            assert_eq!(
+                (&many.holder, many.token),
+                (&single.holder, single.token),
+                "{key}, {round}"
+            );
             assert_eq!(many.bound, single.bound, "{key}, {round}");
             match (many.expires, single.expires) {
                 (None, None) => assert!(many.bound.is_some(), "{key}"),
@@ -88,12 +92,18 @@ fn reads_as_one_by_one(url: &StoreUrl) -> Box<dyn Observe> {
 /// What is below a prefix, whole and cut.
 fn lists(url: &StoreUrl, expected: &[&str], not_text: u64) {
     let mut observer = open_observer(url, TIMEOUT).expect("the store");
-    let listing = observer.leases_below("a*/", 100).expect("it answers").expect("it lists");
+    let listing = observer
+        .leases_below("a*/", 100)
+        .expect("it answers")
+        .expect("it lists");
     assert_eq!(listing.keys, expected);
     assert_eq!((listing.more, listing.not_text), (false, not_text));
     let listing = observer.leases_below("a*/", 1).expect("it answers").expect("it lists");
     assert_eq!((listing.keys.len(), listing.more), (1, true));
-    let listing = observer.leases_below("none/", 9).expect("it answers").expect("it lists");
+    let listing = observer
+        .leases_below("none/", 9)
+        .expect("it answers")
+        .expect("it lists");
     assert_eq!((listing.keys.len(), listing.more), (0, false));
 }
 
@@ -118,7 +128,9 @@ fn etcd() {
     // One that has no lease, one that is too large, one that is not there.
     server.cli(&["put", "forever", "secret"]);
     large(&server, "large");
-    let answers = observer.read_many(&["forever", "large", "many/7", "none"]).expect("it answers");
+    let answers = observer
+        .read_many(&["forever", "large", "many/7", "none"])
+        .expect("it answers");
     let [forever, large, seven, none] = <[_; 4]>::try_from(answers).expect("four");
     let forever = forever.expect("a reading").1.held.expect("it is held");
     assert_eq!((forever.expires, forever.bound), (None, None));
@@ -132,7 +144,10 @@ fn etcd() {
     };
     let before = epoch(&mut observer);
     server.kill();
-    assert!(matches!(observer.read_many(&["many/7"]), Err(StoreError::Unreachable { .. })));
+    assert!(matches!(
+        observer.read_many(&["many/7"]),
+        Err(StoreError::Unreachable { .. })
+    ));
     server.start_again();
     assert_ne!(epoch(&mut observer), before);
     // One that stands still, and goes on.
@@ -149,7 +164,11 @@ fn etcd() {
 /// A value of 1.2 MiB, which no command line takes.
 fn large(server: &EtcdServer, key: &str) {
     use base64_of as base64;
-    let body = format!(r#"{{"key":"{}","value":"{}"}}"#, base64(key.as_bytes()), "QUFB".repeat(400_000));
+    let body = format!(
+        r#"{{"key":"{}","value":"{}"}}"#,
+        base64(key.as_bytes()),
+        "QUFB".repeat(400_000)
+    );
     let request = format!(
         "POST /v3/kv/put HTTP/1.1\r\nHost: h\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
@@ -158,7 +177,11 @@ fn large(server: &EtcdServer, key: &str) {
     stream.write_all(request.as_bytes()).expect("it is sent");
     let mut answer = [0; 1024];
     let count = stream.read(&mut answer).expect("an answer");
-    assert!(answer[..count].starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer[..count]));
+    assert!(
+        answer[..count].starts_with(b"HTTP/1.1 200"),
+        "{}",
+        String::from_utf8_lossy(&answer[..count])
+    );
 }
 
 /// Base64, for names of ours: whole groups of three bytes, filled up.
@@ -207,7 +230,10 @@ fn etcd_by_a_user_who_may_only_read() {
     }
     assert!(observer.leases_below("canary/", 9).expect("it answers").is_some());
     let refused = observer.leases_below("", 9).expect_err("it is closed").to_string();
-    assert!(refused.contains("permission denied") && !refused.contains("geheim"), "{refused}");
+    assert!(
+        refused.contains("permission denied") && !refused.contains("geheim"),
+        "{refused}"
+    );
 }
 
 #[test]
@@ -230,16 +256,31 @@ fn postgres() {
     }
     // Somebody is: then it is not proven to be over.
     let mut other = open_observer(&url, TIMEOUT).expect("the store");
-    let mut session = server.session(&[], "BEGIN; LOCK TABLE leaseproof_lease IN ROW EXCLUSIVE MODE;\n\\! sleep 600\n");
+    let mut session = server.session(
+        &[],
+        "BEGIN; LOCK TABLE leaseproof_lease IN ROW EXCLUSIVE MODE;\n\\! sleep 600\n",
+    );
     server.wait_until(
         "SELECT count(*) = 1 FROM pg_locks WHERE relation = 'leaseproof_lease'::regclass AND mode = 'RowExclusiveLock'",
     );
     let answers = other.read_many(&["over"]).expect("it answers");
-    assert!(!answers[0].as_ref().expect("a reading").1.held.as_ref().expect("a row").expired);
+    assert!(
+        !answers[0]
+            .as_ref()
+            .expect("a reading")
+            .1
+            .held
+            .as_ref()
+            .expect("a row")
+            .expired
+    );
     let _ = session.kill();
     let _ = session.wait();
     server.kill();
-    assert!(matches!(observer.read_many(&["forever"]), Err(StoreError::Unreachable { .. })));
+    assert!(matches!(
+        observer.read_many(&["forever"]),
+        Err(StoreError::Unreachable { .. })
+    ));
     server.start_again();
     assert!(observer.read_many(&["forever"]).expect("it answers")[0].is_ok());
 }
@@ -253,7 +294,9 @@ fn zookeeper() {
     server.cli("create /forever secret");
     server.cli("create /closed secret digest:other:kXw4u0Ck3iN8Nw4Fq6h1mHkYp3w=:cdrwa");
     lists(&url, &["a*/1", "a*/2", "a*/deep/3"], 0);
-    let answers = observer.read_many(&["forever", "closed", "many/7", "none"]).expect("it answers");
+    let answers = observer
+        .read_many(&["forever", "closed", "many/7", "none"])
+        .expect("it answers");
     let [forever, closed, seven, none] = <[_; 4]>::try_from(answers).expect("four");
     let forever = forever.expect("a reading").1.held.expect("it is held");
     assert_eq!((forever.expires, forever.bound), (None, None));
@@ -261,7 +304,10 @@ fn zookeeper() {
     assert!(seven.expect("a reading").1.held.is_some());
     assert_eq!(none.expect("a reading").1.held, None);
     server.kill();
-    assert!(matches!(observer.read_many(&["forever"]), Err(StoreError::Unreachable { .. })));
+    assert!(matches!(
+        observer.read_many(&["forever"]),
+        Err(StoreError::Unreachable { .. })
+    ));
     server.start_again();
     assert!(observer.read_many(&["forever"]).expect("it answers")[0].is_ok());
 }
@@ -276,7 +322,9 @@ fn consul() {
     let session = server.endless_session();
     server.http("PUT", &format!("/v1/kv/endless?acquire={session}"), "secret");
     server.http("PUT", "/v1/kv/free", "x");
-    let answers = observer.read_many(&["endless", "free", "many/7", "none"]).expect("it answers");
+    let answers = observer
+        .read_many(&["endless", "free", "many/7", "none"])
+        .expect("it answers");
     let [endless, free, seven, none] = <[_; 4]>::try_from(answers).expect("four");
     let endless = endless.expect("a reading").1.held.expect("it is held");
     assert_eq!((endless.expires, endless.bound), (None, None));
@@ -284,7 +332,10 @@ fn consul() {
     assert_eq!(seven.expect("a reading").1.held.expect("it is held").bound, Some(TTL));
     assert_eq!(none.expect("a reading").1.held, None);
     server.kill();
-    assert!(matches!(observer.read_many(&["free"]), Err(StoreError::Unreachable { .. })));
+    assert!(matches!(
+        observer.read_many(&["free"]),
+        Err(StoreError::Unreachable { .. })
+    ));
     server.start_again();
     assert!(observer.read_many(&["free"]).expect("it answers")[0].is_ok());
 }

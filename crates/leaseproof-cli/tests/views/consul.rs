@@ -43,8 +43,14 @@ fn consul_as_a_user_who_may_only_read() {
     let room = room();
     let admin = format!("consul://:root@127.0.0.1:{}?lock_delay=0s", server.port());
     let _owner = Owner::start(&room, &admin, KEY, 30_000, 300);
-    for (path, value) in [("canary/free", "geheim".to_owned()), ("canary/long", "geheim".repeat(1000))] {
-        assert_eq!(server.http("PUT", &format!("/v1/kv/{path}?token=root"), &value).trim(), "true");
+    for (path, value) in [
+        ("canary/free", "geheim".to_owned()),
+        ("canary/long", "geheim".repeat(1000)),
+    ] {
+        assert_eq!(
+            server.http("PUT", &format!("/v1/kv/{path}?token=root"), &value).trim(),
+            "true"
+        );
     }
     let flagged = "/v1/kv/canary/many?token=root&flags=16210313421097356768";
     assert_eq!(server.http("PUT", flagged, "geheim").trim(), "true");
@@ -56,7 +62,10 @@ fn consul_as_a_user_who_may_only_read() {
         ("canary/many", "a semaphore"),
     ] {
         let tap = Tap::start(server.port());
-        let url = format!("consul://:11111111-2222-3333-4444-555555555555@127.0.0.1:{}", tap.port());
+        let url = format!(
+            "consul://:11111111-2222-3333-4444-555555555555@127.0.0.1:{}",
+            tap.port()
+        );
         let ran = look(&room, &url, key);
         assert_eq!(ran.code, Some(3), "{key}: {ran:#?}");
         assert!(ran.stdout.contains(part), "{key}: {part} is missing in {}", ran.stdout);
@@ -91,5 +100,9 @@ fn consul_shows_the_session() {
     let json = look(&room, &server.url(), "endless").json();
     worries(&json, "session", "it has no TTL");
     says(&json, "checks", "serfHealth: passing");
-    assert!(json["lease"]["at_last"]["ttl_words"].as_str().is_some_and(|it| it.contains("has no TTL")));
+    assert!(
+        json["lease"]["at_last"]["ttl_words"]
+            .as_str()
+            .is_some_and(|it| it.contains("has no TTL"))
+    );
 }

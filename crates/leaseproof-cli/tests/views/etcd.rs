@@ -68,7 +68,10 @@ fn etcd_as_a_user_who_may_only_read() {
     // What it may not read is an error that says so.
     let ran = look(&room, &reader(server.port()), "other");
     ran.refused(&["permission denied"]);
-    assert_eq!(server.cli(&["--user", "root:ro#ot", "get", "--print-value-only", "canary/forever"]), "geheim");
+    assert_eq!(
+        server.cli(&["--user", "root:ro#ot", "get", "--print-value-only", "canary/forever"]),
+        "geheim"
+    );
 }
 
 #[test]
@@ -89,7 +92,11 @@ fn etcd_shows_what_matters_to_a_lease() {
     let seen = json["lease"]["renewals"]["is"]["seen"].as_array().expect("renewals");
     assert!(!seen.is_empty(), "{json:#}");
     let by_hand = json["by_hand"].as_array().expect("commands");
-    assert!(by_hand.iter().any(|it| it.as_str().is_some_and(|it| it.contains("lease timetolive --keys "))));
+    assert!(
+        by_hand
+            .iter()
+            .any(|it| it.as_str().is_some_and(|it| it.contains("lease timetolive --keys ")))
+    );
     // A lease with two keys.
     let lease = server.cli(&["lease", "grant", "600"]);
     let lease = lease.split(' ').nth(1).expect("an id");

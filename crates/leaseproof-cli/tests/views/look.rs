@@ -23,10 +23,23 @@ pub fn look(room: &Room, url: &str, key: &str) -> Ran {
 /// The same, for longer.
 pub fn look_for(room: &Room, url: &str, key: &str, span: &str) -> Ran {
     let ran = room.run(&[
-        "inspect", url, key, "--json", "--quiet", "--for", span, "--plan", "plan.toml", "--timeout", "10s",
+        "inspect",
+        url,
+        key,
+        "--json",
+        "--quiet",
+        "--for",
+        span,
+        "--plan",
+        "plan.toml",
+        "--timeout",
+        "10s",
     ]);
     ran.no_panic();
-    assert!(!ran.stdout.contains("geheim") && !ran.stderr.contains("geheim"), "{ran:#?}");
+    assert!(
+        !ran.stdout.contains("geheim") && !ran.stderr.contains("geheim"),
+        "{ran:#?}"
+    );
     ran
 }
 

@@ -55,7 +55,9 @@ fn postgres_as_a_user_who_may_only_read() {
         says(&json, "version", "15.");
         says(&json, "role", "primary, 0 standbys");
         // Other users' sessions are hidden from it, and that is said.
-        let why = json["store"]["connections"]["withheld"].as_str().expect("it is withheld");
+        let why = json["store"]["connections"]["withheld"]
+            .as_str()
+            .expect("it is withheld");
         assert!(why.contains("pg_read_all_stats"), "{why}");
     }
     server.psql("GRANT pg_read_all_stats TO reader");
@@ -83,15 +85,22 @@ fn postgres_shows_what_matters_to_a_lease() {
     assert!(seen.len() >= 2, "{json:#}");
     // The owner's own session, by the near end of its connection.
     let ran = room.run(&[
-        "inspect", &server.url(), KEY, "--json", "--quiet", "--for", "300ms", "--owner-pid", &pid,
+        "inspect",
+        &server.url(),
+        KEY,
+        "--json",
+        "--quiet",
+        "--for",
+        "300ms",
+        "--owner-pid",
+        &pid,
     ]);
     let candidate = ran.json()["store"]["connections"]["is"]["candidates"][0].clone();
     assert_eq!(candidate["certain"], true, "{ran:#?}");
     drop(owner);
     // A client that stands still inside its transaction.
-    let statements = format!(
-        "BEGIN;\nSELECT 'locked' FROM leaseproof_lease WHERE key = '{KEY}' FOR UPDATE;\n\\! sleep 600\n"
-    );
+    let statements =
+        format!("BEGIN;\nSELECT 'locked' FROM leaseproof_lease WHERE key = '{KEY}' FOR UPDATE;\n\\! sleep 600\n");
     let mut holder = server.session(&[], &statements);
     let mut line = String::new();
     let mut lines = std::io::BufReader::new(holder.stdout.take().expect("its output"));
@@ -104,7 +113,9 @@ fn postgres_shows_what_matters_to_a_lease() {
     says(&json, "row", "held by session");
     says(&json, "row", "idle in transaction");
     worries(&json, "row", "nobody else can renew");
-    let why = json["store"]["connections"]["is"]["candidates"][0]["why"].as_str().expect("a reason");
+    let why = json["store"]["connections"]["is"]["candidates"][0]["why"]
+        .as_str()
+        .expect("a reason");
     assert!(why.contains("its open transaction holds the row"), "{why}");
 }
 

@@ -23,7 +23,9 @@ struct Shows {
 /// The plan of the owner `sound`, and of all below `shards/`, by another URL.
 fn plan(rig: &Rig, url: &str) -> PathBuf {
     let path = rig.plan(&["sound"]);
-    let text = std::fs::read_to_string(&path).expect("the plan").replace(&rig.store, url);
+    let text = std::fs::read_to_string(&path)
+        .expect("the plan")
+        .replace(&rig.store, url);
     std::fs::write(&path, text + "[[watch.lease]]\nprefix = \"shards/\"\nmax = 3\n").expect("a file");
     path
 }
@@ -31,7 +33,10 @@ fn plan(rig: &Rig, url: &str) -> PathBuf {
 /// Watches an owner that renews, and five leases that nobody does; `reader` is the URL of who may only look.
 fn watches(server: &str, reader: &str, shows: &Shows) {
     let url: StoreUrl = server.parse().expect("a URL");
-    open_administrator(&url, TIMEOUT).expect("the store").prepare().expect("ready");
+    open_administrator(&url, TIMEOUT)
+        .expect("the store")
+        .prepare()
+        .expect("ready");
     let rig = Rig::new(Some(server));
     let _owner = rig.owner("sound", &[]);
     let _others: Vec<_> = (0..5)
@@ -65,7 +70,11 @@ fn watches(server: &str, reader: &str, shows: &Shows) {
         monitor.series("leaseproof_watch_store_shows_renewals"),
         Some(f64::from(u8::from(shows.renewals)))
     );
-    assert!(monitor.series("leaseproof_watch_token{lease=\"shards/0\"}").is_some_and(|token| token >= 1.0));
+    assert!(
+        monitor
+            .series("leaseproof_watch_token{lease=\"shards/0\"}")
+            .is_some_and(|token| token >= 1.0)
+    );
     for name in ["lapses_total", "fence_back_total", "without_ttl"] {
         let name = format!("leaseproof_watch_{name}{{lease=\"sound\"}}");
         assert_eq!(monitor.series(&name), Some(0.0), "{name}");
@@ -92,7 +101,11 @@ fn watch_etcd() {
     only_listed("etcd", &tap, names, |listed, sent| listed == sent);
     for (_, body) in tap.raw().iter().flat_map(|bytes| http(bytes)) {
         let body = String::from_utf8(body).expect("JSON");
-        assert_eq!(body.matches("\"request").count(), body.matches("\"request_range\"").count(), "{body}");
+        assert_eq!(
+            body.matches("\"request").count(),
+            body.matches("\"request_range\"").count(),
+            "{body}"
+        );
     }
 }
 
@@ -103,7 +116,10 @@ fn watch_postgres() {
         Err(why) => return skip("watch_postgres", &why),
     };
     let url: StoreUrl = server.url().parse().expect("a URL");
-    open_administrator(&url, TIMEOUT).expect("the store").prepare().expect("ready");
+    open_administrator(&url, TIMEOUT)
+        .expect("the store")
+        .prepare()
+        .expect("ready");
     server.psql("CREATE ROLE reader LOGIN PASSWORD 'geheim'; GRANT SELECT ON leaseproof_lease TO reader");
     let tap = Tap::start(server.port());
     let reader = format!("postgres://reader:geheim@127.0.0.1:{}/postgres", tap.port());

@@ -13,7 +13,11 @@ pub fn http(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         let (method, path) = (words.next().expect("a method"), words.next().expect("a path"));
         let length = head
             .lines()
-            .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:").map(str::to_owned))
+            .find_map(|line| {
+                line.to_ascii_lowercase()
+                    .strip_prefix("content-length:")
+                    .map(str::to_owned)
+            })
             .map_or(0, |text| text.trim().parse().expect("a number"));
         let path = path.split('?').next().expect("a path");
         found.push((format!("{method} {path}"), rest[end + 4..end + 4 + length].to_vec()));

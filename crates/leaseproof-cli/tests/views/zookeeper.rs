@@ -58,7 +58,15 @@ fn zookeeper_shows_the_session_and_its_connection() {
     let owner = Owner::start(&room, &server.url(), KEY, 30_000, 300);
     let pid = owner.pid().to_string();
     let ran = room.run(&[
-        "inspect", &server.url(), KEY, "--json", "--quiet", "--for", "300ms", "--owner-pid", &pid,
+        "inspect",
+        &server.url(),
+        KEY,
+        "--json",
+        "--quiet",
+        "--for",
+        "300ms",
+        "--owner-pid",
+        &pid,
     ]);
     let json = ran.json();
     says(&json, "session", "time-out 30000 ms as negotiated");
@@ -66,7 +74,12 @@ fn zookeeper_shows_the_session_and_its_connection() {
     worries(&json, "ACL", "anybody who reaches the server");
     let candidate = &json["store"]["connections"]["is"]["candidates"][0];
     assert_eq!(candidate["certain"], true, "{json:#}");
-    assert!(candidate["why"].as_str().is_some_and(|it| it.contains("is the named process's")), "{json:#}");
+    assert!(
+        candidate["why"]
+            .as_str()
+            .is_some_and(|it| it.contains("is the named process's")),
+        "{json:#}"
+    );
     // Renewals don't show here: that is said, and not that there was none.
     assert_eq!(json["lease"]["renewals"], "not-by-this-store");
     let text = room.run(&["inspect", &server.url(), KEY, "--for", "300ms"]).stdout;
@@ -82,7 +95,9 @@ fn a_server_without_words_says_so() {
     let json = look(&room, &server.url(), KEY).json();
     says(&json, "role", "standalone");
     says(&json, "session", "its time-out shows where it is connected");
-    let why = json["store"]["connections"]["withheld"].as_str().expect("it is withheld");
+    let why = json["store"]["connections"]["withheld"]
+        .as_str()
+        .expect("it is withheld");
     assert!(why.contains("4lw.commands.whitelist"), "{why}");
     assert!(attribute(&json, "sessions")["value"]["is"].is_string());
 }

@@ -25,6 +25,8 @@ pub struct Tape {
     pub epoch: &'static str,
     /// By how much the store's expiry is known worse than a round trip.
     pub coarse_ms: u64,
+    /// When the next reading's expiry was looked at, where that was before.
+    pub expiry_seen: Option<Moment>,
 }
 
 pub fn terms() -> Terms {
@@ -62,6 +64,7 @@ impl Tape {
             server_ahead_ms: 0,
             epoch: "one/primary",
             coarse_ms: 0,
+            expiry_seen: None,
         }
     }
 
@@ -91,7 +94,15 @@ impl Tape {
             ..Stamp::default()
         };
         self.board.store_saw(during, &reading, stamp, &mut self.notices);
-        self.board.lease_saw(self.place, during, &reading, &mut self.notices);
+        let expiry = self.expiry_seen.take();
+        self.board
+            .lease_saw_expiry(self.place, during, expiry, &reading, &mut self.notices);
+    }
+
+    /// As `held`, with the expiry of an earlier look.
+    pub fn stale(&mut self, when: u64, renewed: u64, seen: Moment) {
+        self.expiry_seen = Some(seen);
+        self.held(when, renewed);
     }
 
     /// A lease held by `me` with token 1, renewed at `renewed`.

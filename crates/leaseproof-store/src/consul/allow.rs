@@ -14,7 +14,10 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         "PUT /v1/txn",
         "readings, through the leader: refused unless every operation in it is a `get`",
     ),
-    Allowed::always("GET /v1/session/info/", "TTL, lock-delay, behaviour and node of the session"),
+    Allowed::always(
+        "GET /v1/session/info/",
+        "TTL, lock-delay, behaviour and node of the session",
+    ),
     Allowed::always("GET /v1/session/list", "the TTLs of many sessions (`watch` only)"),
     Allowed::always("GET /v1/health/node/", "the health checks of the session's node"),
     Allowed::always("GET /v1/kv/", "which keys are below a prefix (`watch` only)"),
@@ -26,13 +29,16 @@ pub(super) fn allows(request: &Request) -> bool {
 }
 
 fn may_send(method: &str, path: &str, body: &[u8]) -> bool {
-    let listed = ALLOWED.iter().filter_map(|it| it.request.split_once(' ')).any(|(verb, place)| {
-        let fits = match place.ends_with('/') {
-            true => path.starts_with(place),
-            false => path == place,
-        };
-        verb == method && fits
-    });
+    let listed = ALLOWED
+        .iter()
+        .filter_map(|it| it.request.split_once(' '))
+        .any(|(verb, place)| {
+            let fits = match place.ends_with('/') {
+                true => path.starts_with(place),
+                false => path == place,
+            };
+            verb == method && fits
+        });
     listed && (path != "/v1/txn" || only_gets(body))
 }
 
@@ -62,8 +68,18 @@ mod tests {
             ("PUT", "/v1/kv/a", "", false),
             ("DELETE", "/v1/kv/a", "", false),
             ("PUT", "/v1/txn", r#"[{"KV":{"Verb":"get","Key":"a"}}]"#, true),
-            ("PUT", "/v1/txn", r#"[{"KV":{"Verb":"get"}},{"KV":{"Verb":"unlock"}}]"#, false),
-            ("PUT", "/v1/txn", r#"[{"KV":{"Verb":"get"},"Node":{"Verb":"delete"}}]"#, false),
+            (
+                "PUT",
+                "/v1/txn",
+                r#"[{"KV":{"Verb":"get"}},{"KV":{"Verb":"unlock"}}]"#,
+                false,
+            ),
+            (
+                "PUT",
+                "/v1/txn",
+                r#"[{"KV":{"Verb":"get"},"Node":{"Verb":"delete"}}]"#,
+                false,
+            ),
             ("PUT", "/v1/txn", r#"{"KV":{"Verb":"get"}}"#, false),
             ("PUT", "/v1/txn", "", false),
         ] {

@@ -221,7 +221,10 @@ impl Api {
             if there.is_empty() {
                 return Ok(all);
             }
-            let body: Value = there.iter().map(|&at| json!({ "KV": self.op("get", keys[at]) })).collect();
+            let body: Value = there
+                .iter()
+                .map(|&at| json!({ "KV": self.op("get", keys[at]) }))
+                .collect();
             let answer = self.call("PUT", "/v1/txn?consistent", &body, patience)?;
             if answer.status != 409 && !answer.is_ok() {
                 return Err(self.failure(&answer));
@@ -268,7 +271,10 @@ impl Api {
             _ => return Err(self.failure(&answer)),
         };
         let own = self.url.prefix.len();
-        Ok(keys.into_iter().filter_map(|key| key.get(own..).map(str::to_owned)).collect())
+        Ok(keys
+            .into_iter()
+            .filter_map(|key| key.get(own..).map(str::to_owned))
+            .collect())
     }
 
     /// One operation on a key.

@@ -68,7 +68,12 @@ impl Inspector {
     /// One answer, or why this token gets none.
     fn ask<T: DeserializeOwned>(&mut self, path: &str) -> Result<Shown<T>, StoreError> {
         let patience = &mut Patience::new(self.observer.timeout);
-        match self.observer.api.get(path, patience).map_err(|failed| failed.into_error()) {
+        match self
+            .observer
+            .api
+            .get(path, patience)
+            .map_err(|failed| failed.into_error())
+        {
             Ok(answer) => Ok(Shown::Is(answer)),
             Err(StoreError::Refused { why, .. }) => Ok(Shown::Withheld(why)),
             Err(error) => Err(error),
@@ -92,7 +97,11 @@ impl Inspector {
     }
 
     fn checks(&mut self, session: &Session) -> Result<Attribute, StoreError> {
-        let mut wanted = session.node_checks.clone().or_else(|| session.checks.clone()).unwrap_or_default();
+        let mut wanted = session
+            .node_checks
+            .clone()
+            .or_else(|| session.checks.clone())
+            .unwrap_or_default();
         wanted.sort_unstable();
         let services = session.service_checks.as_ref().map_or(0, Vec::len);
         if wanted.is_empty() && services == 0 {
@@ -168,7 +177,11 @@ impl Inspect for Inspector {
     fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
         let key = text_key(key)?;
         let patience = &mut Patience::new(self.observer.timeout);
-        let entry = self.observer.api.entry(key, patience).map_err(|failed| failed.into_error())?;
+        let entry = self
+            .observer
+            .api
+            .entry(key, patience)
+            .map_err(|failed| failed.into_error())?;
         self.session = entry.as_ref().and_then(Entry::session).map(str::to_owned);
         let mut namespace = format!("key {}", shown_key(format!("{}{key}", self.url.prefix).as_bytes()));
         if let Some(entry) = &entry {

@@ -74,7 +74,12 @@ impl Observer {
     }
 
     /// The TTL of a session; none: it has none. A session that is over says nothing of its end.
-    fn ttl(&mut self, id: &str, said: Option<Duration>, patience: &mut Patience) -> Result<Option<Duration>, StoreError> {
+    fn ttl(
+        &mut self,
+        id: &str,
+        said: Option<Duration>,
+        patience: &mut Patience,
+    ) -> Result<Option<Duration>, StoreError> {
         if let Some((known, ttl)) = &self.session
             && known == id
         {
@@ -163,11 +168,13 @@ impl Observer {
             .collect();
         self.know(&wanted, patience)?;
         let readings = keys.iter().zip(held).map(|(key, entry)| {
-            let bound = entry.as_ref().and_then(|entry| match self.sessions.get(entry.session()?) {
-                Some(Known::Shown(ttl)) => *ttl,
-                // Its holder's word counts.
-                _ => entry.bound().or(self.facts.ttl_ceiling),
-            });
+            let bound = entry
+                .as_ref()
+                .and_then(|entry| match self.sessions.get(entry.session()?) {
+                    Some(Known::Shown(ttl)) => *ttl,
+                    // Its holder's word counts.
+                    _ => entry.bound().or(self.facts.ttl_ceiling),
+                });
             Ok((moment, self.reading(key, moment, entry, bound)))
         });
         Ok(readings.collect())
@@ -201,12 +208,19 @@ impl Observe for Observer {
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
         let patience = &mut Patience::new(self.timeout);
-        let mut keys = self.api.keys_below(prefix, patience).map_err(|failed| failed.into_error())?;
+        let mut keys = self
+            .api
+            .keys_below(prefix, patience)
+            .map_err(|failed| failed.into_error())?;
         // A folder that somebody made is no lease.
         keys.retain(|key| !key.ends_with('/'));
         keys.sort_unstable();
         let more = keys.len() > most;
         keys.truncate(most);
-        Ok(Some(Listing { keys, more, not_text: 0 }))
+        Ok(Some(Listing {
+            keys,
+            more,
+            not_text: 0,
+        }))
     }
 }

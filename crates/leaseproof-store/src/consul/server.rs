@@ -73,7 +73,9 @@ impl Server {
             term: text(&agent.stats["raft"]["term"]),
             node: text(&agent.config["NodeID"]),
             role: match agent.config["Server"].as_bool() {
-                Some(true) => text(&agent.stats["raft"]["state"]).map(|state| format!("server, {}", state.to_lowercase())),
+                Some(true) => {
+                    text(&agent.stats["raft"]["state"]).map(|state| format!("server, {}", state.to_lowercase()))
+                }
                 Some(false) => Some("client: it passes everything on to a server".to_owned()),
                 None => None,
             },

@@ -5,7 +5,12 @@ use crate::url::ConsulUrl;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What stays as it is in a path.
-const PLAIN: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'-').remove(b'_').remove(b'.').remove(b'~');
+const PLAIN: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'/')
+    .remove(b'-')
+    .remove(b'_')
+    .remove(b'.')
+    .remove(b'~');
 
 /// A key as a part of a path.
 pub(super) fn in_path(key: &str) -> String {
@@ -41,7 +46,11 @@ pub(super) fn commands(url: &ConsulUrl, key: &[u8], session: Option<&str>) -> Ve
     .into_iter()
     .map(|path| {
         let place = shell_word(format!("{scheme}://{host}:{}/v1/{path}", server.port).as_bytes());
-        let remark = if path.starts_with("kv/") { "   # prints the holder's secret, in base64" } else { "" };
+        let remark = if path.starts_with("kv/") {
+            "   # prints the holder's secret, in base64"
+        } else {
+            ""
+        };
         format!("{curl} {place}{remark}")
     })
     .collect()

@@ -35,7 +35,9 @@ pub(super) fn allows(request: &Request) -> bool {
 
 /// The same, of its parts.
 pub(super) fn may_send(method: &str, path: &str, body: &[u8]) -> bool {
-    let listed = ALLOWED.iter().any(|it| it.request.split_once(' ') == Some((method, path)));
+    let listed = ALLOWED
+        .iter()
+        .any(|it| it.request.split_once(' ') == Some((method, path)));
     listed && (path != "/v3/kv/txn" || only_ranges(body))
 }
 
@@ -70,7 +72,11 @@ mod tests {
             ("/v3/lease/grant", "{}", false),
             ("/v3/maintenance/alarm", "{}", false),
             ("/v3/kv/txn", r#"{"success":[{"request_range":{"key":"YQ=="}}]}"#, true),
-            ("/v3/kv/txn", r#"{"success":[{"request_range":{}},{"request_put":{}}]}"#, false),
+            (
+                "/v3/kv/txn",
+                r#"{"success":[{"request_range":{}},{"request_put":{}}]}"#,
+                false,
+            ),
             ("/v3/kv/txn", r#"{"success":[{"requestPut":{}}]}"#, false),
             ("/v3/kv/txn", r#"{"failure":[{"request_delete_range":{}}]}"#, false),
             ("/v3/kv/txn", r#"{"success":[{"request_txn":{}}]}"#, false),

@@ -155,7 +155,9 @@ fn log(status: &Status) -> Attribute {
     );
     let attribute = Attribute::plain("persistence", text);
     if behind > 1000 {
-        return attribute.worrying(format!("this member has {behind} changes to apply: its answers wait for them"));
+        return attribute.worrying(format!(
+            "this member has {behind} changes to apply: its answers wait for them"
+        ));
     }
     attribute
 }
@@ -330,7 +332,10 @@ mod tests {
                 alarms(&status(7, &["memberID:7 alarm:NOSPACE "])),
                 Some("every grant is refused"),
             ),
-            (alarms(&status(7, &["memberID:7 alarm:CORRUPT "])), Some("not to be trusted")),
+            (
+                alarms(&status(7, &["memberID:7 alarm:CORRUPT "])),
+                Some("not to be trusted"),
+            ),
             (members(&[Member::default()]), Some("the only copy")),
             (
                 members(&[Member::default(), Member::default(), Member::default()]),

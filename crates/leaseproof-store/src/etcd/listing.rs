@@ -20,7 +20,11 @@ pub(super) fn leases_below(
 ) -> Result<Listing, StoreError> {
     let end = base64(end_of(prefix.as_bytes()));
     // There is no empty key.
-    let mut from = if prefix.is_empty() { vec![0] } else { prefix.as_bytes().to_vec() };
+    let mut from = if prefix.is_empty() {
+        vec![0]
+    } else {
+        prefix.as_bytes().to_vec()
+    };
     let mut listing = Listing::default();
     loop {
         let question = json!({

@@ -20,6 +20,7 @@ use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::EtcdUrl;
 use crate::{Listing, Observe, OneOfMany};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -68,9 +69,12 @@ pub(super) struct Watched {
 }
 
 impl Watched {
-    /// Its lease; 0: none.
-    pub(super) fn lease(&self) -> i64 {
-        self.key.lease
+    /// Its lease, where it is time to ask for its TTL; 0: none.
+    fn due_lease(&self, now: BootNanos) -> i64 {
+        match self.expiry.is_none_or(|it| it.is_due(now)) {
+            true => self.key.lease,
+            false => 0,
+        }
     }
 }
 
@@ -230,6 +234,10 @@ impl Observe for Observer {
         Ok(all)
     }
 
+    fn expiry_seen(&self, key: &str) -> Option<Moment> {
+        Some(self.known.get(&shown_key(key.as_bytes()))?.expiry?.looked())
+    }
+
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
         leases_below(&mut self.gateway, self.timeout, prefix, most).map(Some)
     }
@@ -280,14 +288,20 @@ impl Observer {
         for _ in 0..AGAIN {
             let asked: Vec<&str> = open.iter().map(|&at| keys[at]).collect();
             let watched: Vec<Option<Watched>> = open.iter().map(|&at| self.known.get(&names[at]).cloned()).collect();
-            let batch = match self.many.ask(&asked, &watched) {
+            let now = boot_now();
+            let due = |it: &Option<Watched>| it.as_ref().map_or(0, |it| it.due_lease(now));
+            let leases: Vec<i64> = watched.iter().map(due).collect();
+            let batch = match self.many.ask(&asked, &leases) {
                 Ok(batch) => batch,
                 // One key that is too large, or closed to this user, spoils the whole.
                 Err(error) if is_of_one_key(&error) => break,
                 Err(error) => return Err(error),
             };
             let mut next = Vec::new();
-            let of_each = open.into_iter().zip(watched).zip(batch.shown.into_iter().zip(batch.found));
+            let of_each = open
+                .into_iter()
+                .zip(watched)
+                .zip(batch.shown.into_iter().zip(batch.found));
             for ((at, watched), (shown, found)) in of_each {
                 let name = &names[at];
                 let held = match found {
@@ -363,7 +377,8 @@ fn one_of_batch(watched: Option<Watched>, shown: Option<Shown>, key: &KeyValue, 
     match (watched.filter(|it| it.key == *key && it.epoch == epoch), shown) {
         (None, _) if key.lease == 0 => Step::Known(None),
         (None, _) => Step::Again,
-        (Some(_), None) => Step::Known(None),
+        // It has no lease, or it was not time to ask for its TTL.
+        (Some(before), None) => Step::Known(before.expiry),
         (Some(before), Some(Shown::At(look, by))) if by == epoch => Step::Known(Some(match before.expiry {
             Some(known) => known.then(look),
             None => Known::first(look),

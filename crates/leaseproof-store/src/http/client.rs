@@ -255,9 +255,7 @@ impl Broken {
             }
             Self::Http(error) if error.is_incomplete_message() => unreachable(place, "it closed without an answer"),
             Self::Http(error) => unreachable(place, chain(error)),
-            Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => {
-                unexpected(TOO_LONG)
-            }
+            Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => unexpected(TOO_LONG),
             Self::Body(error) => unreachable(place, format!("the answer broke off: {}", chain(&**error))),
         }
     }

@@ -81,7 +81,10 @@ impl Pipeline {
     pub(crate) fn exchange(&mut self, patience: &mut Patience) -> Result<Vec<Answered>, StoreError> {
         let waited = patience.left();
         // Invariant: taken by drop alone.
-        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the pipeline");
+        let runtime = self
+            .runtime
+            .as_ref()
+            .expect("the runtime lives as long as the pipeline");
         let mut stream = self.stream.take();
         let done = runtime.block_on(async {
             let work = pin!(async {
@@ -104,7 +107,10 @@ impl Pipeline {
             }
             Some(Err(error)) if error.get_ref().is_some_and(|it| it.is::<NoAnswer>()) => {
                 let place = &self.place;
-                Err(StoreError::Unexpected(format!("{}: {error}: is it {}?", place.shown, place.what)))
+                Err(StoreError::Unexpected(format!(
+                    "{}: {error}: is it {}?",
+                    place.shown, place.what
+                )))
             }
             Some(Err(error)) => Err(self.unreachable(&error)),
             None => Err(StoreError::TimedOut(waited)),

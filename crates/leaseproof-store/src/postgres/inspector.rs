@@ -38,11 +38,7 @@ impl Inspector {
         })
     }
 
-    fn ask(
-        &mut self,
-        choose: impl Fn(&Statements) -> &str,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StoreError> {
+    fn ask(&mut self, choose: impl Fn(&Statements) -> &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
         let patience = &mut Patience::new(self.observer.timeout);
         self.observer.client.look(choose, values, patience)
     }
@@ -190,9 +186,9 @@ impl Inspect for Inspector {
             namespace: format!("table {}: {keys}", self.url.table),
             form: match there {
                 false => Form::Absent,
-                true if usize::try_from(size).is_ok_and(|size| size > LONGEST_HOLDER) => Form::Foreign(format!(
-                    "a holder of {size} bytes, too long for a name: not read"
-                )),
+                true if usize::try_from(size).is_ok_and(|size| size > LONGEST_HOLDER) => {
+                    Form::Foreign(format!("a holder of {size} bytes, too long for a name: not read"))
+                }
                 true => Form::Lease,
             },
         })
@@ -224,7 +220,13 @@ impl Inspect for Inspector {
             }
             Shown::NotByThisStore => {}
         }
-        let table = self.url.table.split('.').next_back().unwrap_or(&self.url.table).to_owned();
+        let table = self
+            .url
+            .table
+            .split('.')
+            .next_back()
+            .unwrap_or(&self.url.table)
+            .to_owned();
         let row = self.ask_shown(|it| &it.row_lock, &[(&key, Type::TEXT)])?;
         let sessions = self.ask_shown(|it| &it.sessions, &[(&table, Type::TEXT)])?;
         let connections = match sessions {
@@ -305,11 +307,23 @@ mod tests {
     fn what_endangers_a_lease_is_said() {
         for (attributes, name, part) in [
             (settings("on", "on", "", 0, "1s"), "persistence", None),
-            (settings("off", "on", "", 0, "1s"), "persistence", Some("lose or garble")),
-            (settings("on", "off", "", 0, "1s"), "persistence", Some("the same token")),
+            (
+                settings("off", "on", "", 0, "1s"),
+                "persistence",
+                Some("lose or garble"),
+            ),
+            (
+                settings("on", "off", "", 0, "1s"),
+                "persistence",
+                Some("the same token"),
+            ),
             (settings("on", "on", "", 1, "1s"), "role", Some("failover")),
             (settings("on", "on", "one", 1, "1s"), "role", None),
-            (settings("on", "on", "", 0, "0"), "time-outs", Some("keeps its row locked")),
+            (
+                settings("on", "on", "", 0, "0"),
+                "time-outs",
+                Some("keeps its row locked"),
+            ),
             (settings("on", "on", "", 0, "1s"), "time-outs", None),
         ] {
             let found = attributes.iter().find(|it| it.name == name).expect(name);

@@ -26,8 +26,7 @@ pub(super) const SETTLE: &str =
     "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = on";
 
 /// Who answers.
-pub(super) const WHO: &str =
-    "SELECT version(), current_setting('server_version_num')::int4, pg_is_in_recovery()";
+pub(super) const WHO: &str = "SELECT version(), current_setting('server_version_num')::int4, pg_is_in_recovery()";
 
 /// Which database files, and their timeline. Some hosters don't let their users ask.
 pub(super) const IDENTITY: &str =
@@ -102,7 +101,10 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always(IDENTITY, "the epoch: which database files, which timeline"),
     Allowed::always(READ, "a reading"),
     Allowed::always(READ_MANY, "many readings in one (`watch` only)"),
-    Allowed::always(WRITERS, "whether a lease past its expiry may yet be renewed by an open transaction"),
+    Allowed::always(
+        WRITERS,
+        "whether a lease past its expiry may yet be renewed by an open transaction",
+    ),
     Allowed::always(BELOW, "which leases are below a prefix (`watch` only)"),
     Allowed::always(FORM, "whether the key has a row, and how long its holder's name is"),
     Allowed::always(SETTINGS, "persistence, time-outs, replication"),

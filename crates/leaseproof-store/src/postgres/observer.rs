@@ -245,7 +245,11 @@ impl Observe for Observer {
         keys.truncate(most);
         // The server sorts by its own language.
         keys.sort_unstable();
-        Ok(Some(Listing { keys, more, not_text: 0 }))
+        Ok(Some(Listing {
+            keys,
+            more,
+            not_text: 0,
+        }))
     }
 
     fn read_proving_expiry(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {

@@ -5,14 +5,20 @@ use crate::inspect::Allowed;
 
 /// The list; `docs/inspect.md` has it too, and a test compares.
 pub(crate) const ALLOWED: &[Allowed] = &[
-    Allowed::always("connect", "to open a session of its own, which holds nothing and ends by itself"),
+    Allowed::always(
+        "connect",
+        "to open a session of its own, which holds nothing and ends by itself",
+    ),
     Allowed::always("auth digest", "to log in, where the URL has user and password"),
     Allowed::always("sync", "a reading: so that the server that answers is not behind"),
     Allowed::always("getData", "a reading: the node and its state"),
     Allowed::always("exists", "the node's state and size, before its data is read"),
     Allowed::always("getACL", "who may use the node"),
     Allowed::always("getChildren2", "which leases are below a prefix (`watch` only)"),
-    Allowed::always("srvr", "version, mode, last transaction, number of nodes and connections"),
+    Allowed::always(
+        "srvr",
+        "version, mode, last transaction, number of nodes and connections",
+    ),
     Allowed::always("conf", "the tick, and the bounds of sessions"),
     Allowed::always("cons", "the connection of the session that the node ends with"),
 ];
@@ -59,7 +65,13 @@ mod tests {
         ] {
             assert_eq!(allows(name(&request)), may, "{request:?}");
         }
-        for (word, may) in [("srvr", true), ("stat", false), ("crst", false), ("srst", false), ("", false)] {
+        for (word, may) in [
+            ("srvr", true),
+            ("stat", false),
+            ("crst", false),
+            ("srst", false),
+            ("", false),
+        ] {
             assert_eq!(allows(word), may, "{word}");
         }
     }

@@ -27,7 +27,9 @@ impl<'a> Line<'a> {
     }
 
     fn is_of(&self, session: i64) -> bool {
-        let id = self.field("sid").and_then(|id| u64::from_str_radix(id.trim_start_matches("0x"), 16).ok());
+        let id = self
+            .field("sid")
+            .and_then(|id| u64::from_str_radix(id.trim_start_matches("0x"), 16).ok());
         id == Some(session.cast_unsigned())
     }
 }
@@ -43,7 +45,11 @@ pub(super) fn connections(cons: &str, session: i64, hints: &Hints) -> Connection
     let mut all = 0;
     let mut candidates = Vec::new();
     // The server's clock, as far as its last answer shows it: one of the lines is our own connection's.
-    let now = cons.lines().filter_map(Line::parse).filter_map(|line| line.number("lresp")).max();
+    let now = cons
+        .lines()
+        .filter_map(Line::parse)
+        .filter_map(|line| line.number("lresp"))
+        .max();
     for line in cons.lines().filter_map(Line::parse) {
         all += 1;
         let own = line.is_of(session);

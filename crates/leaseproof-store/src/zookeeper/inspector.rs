@@ -54,7 +54,8 @@ impl Inspector {
 
     /// One request about the key's node.
     fn ask(&mut self, request: impl Fn(String) -> Request, key: &str) -> Result<Reply, StoreError> {
-        self.observer.ask(request, key, &mut Patience::new(self.observer.timeout))
+        self.observer
+            .ask(request, key, &mut Patience::new(self.observer.timeout))
     }
 
     /// Who may use the node.

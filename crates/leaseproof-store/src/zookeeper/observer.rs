@@ -230,7 +230,9 @@ impl Observer {
                 let replies = self.ask_all(&requests, &mut Patience::new(self.timeout))?;
                 for (path, reply) in paths.iter().zip(&replies) {
                     let (names, stat) = match reply.code {
-                        Code::OK => reply.children().map_err(|_| self.net.strange("a record that is cut short"))?,
+                        Code::OK => reply
+                            .children()
+                            .map_err(|_| self.net.strange("a record that is cut short"))?,
                         // It went meanwhile; and what is closed to this user below is not its to watch.
                         Code::NO_NODE => continue,
                         Code::NO_AUTH if depth > 0 => continue,
