@@ -1,6 +1,7 @@
 //! `leaseproof inspect` and `leaseproof watch` on every store that is a server, the built program against
 //! real ones: what they see, what they send, what they say to bad input.
 
+mod bad;
 mod consul;
 mod etcd;
 mod look;

@@ -15,6 +15,7 @@ use crate::wire::{Failed, Tls};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::time::Duration;
 
 /// One agent.
@@ -38,6 +39,15 @@ pub(crate) struct Session {
     pub(crate) id: String,
     /// None: it lives until somebody ends it, or the agent's node fails.
     pub(crate) ttl: Option<Duration>,
+}
+
+/// What a transaction shows of one of many keys.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    Entry(Entry),
+    Absent,
+    /// It is there, and this token may not read it.
+    Hidden,
 }
 
 /// Why a transaction did nothing.
@@ -207,17 +217,26 @@ impl Api {
     /// The entry of a key, read through the leader.
     pub(crate) fn entry(&mut self, key: &str, patience: &mut Patience) -> Result<Option<Entry>, Failed> {
         match self.txn("?consistent", &[self.op("get", key)], patience)? {
-            Ok(mut entries) => Ok(entries.pop()),
+            // What a token may not read is left out of an answer, not refused; a key that is not there is.
+            Ok(mut entries) => entries.pop().map(Some).ok_or_else(|| Failed::NotSent(self.hidden(key))),
             Err(_) => Ok(None),
+        }
+    }
+
+    /// The error of a key that is there, and not for this token.
+    pub(crate) fn hidden(&self, key: &str) -> StoreError {
+        StoreError::Refused {
+            url: self.url.to_string(),
+            why: format!("the token of the URL may not do this: it lacks key:read for {key}"),
         }
     }
 
     /// The entries of many keys, at most [`GETS`] and in their order, read through the leader as they stand
     /// at one moment. A transaction fails where a key is not there, and says which are not.
-    pub(crate) fn entries(&mut self, keys: &[&str], patience: &mut Patience) -> Result<Vec<Option<Entry>>, Failed> {
+    pub(crate) fn entries(&mut self, keys: &[&str], patience: &mut Patience) -> Result<Vec<Found>, Failed> {
         let mut there: Vec<usize> = (0..keys.len()).collect();
         for _ in 0..TRIES {
-            let mut all = vec![None; keys.len()];
+            let mut all = vec![Found::Absent; keys.len()];
             if there.is_empty() {
                 return Ok(all);
             }
@@ -232,11 +251,11 @@ impl Api {
             let done: Transaction = self.parsed(&answer)?;
             if answer.is_ok() {
                 let found = done.results.unwrap_or_default();
-                if found.len() != there.len() {
-                    return Err(Failed::Unknown(self.strange(&answer)));
-                }
-                for (at, it) in there.into_iter().zip(found) {
-                    all[at] = Some(it.kv);
+                let mut named: HashMap<String, Entry> =
+                    found.into_iter().map(|it| (it.kv.key().to_owned(), it.kv)).collect();
+                for at in there {
+                    let whole = self.url.prefix.clone() + keys[at];
+                    all[at] = named.remove(&whole).map_or(Found::Hidden, Found::Entry);
                 }
                 return Ok(all);
             }

@@ -22,12 +22,19 @@ pub(crate) struct Entry {
     create_index: u64,
     #[serde(default)]
     flags: u64,
+    #[serde(default)]
+    key: String,
 }
 
 impl Entry {
     /// The session that holds the key; a key may be there and free.
     pub(crate) fn session(&self) -> Option<&str> {
         self.session.as_deref().filter(|session| !session.is_empty())
+    }
+
+    /// The whole key.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
     }
 
     /// What clients mark their keys with.

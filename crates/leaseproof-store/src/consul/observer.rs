@@ -1,6 +1,6 @@
 //! Looking at a lease in Consul, through the leader.
 
-use super::api::{Api, GETS};
+use super::api::{Api, Found, GETS};
 use super::entry::Entry;
 use super::server::Server;
 use crate::clock::boot_now;
@@ -111,7 +111,7 @@ impl Observer {
     }
 
     /// At most [`GETS`] keys. A read may be repeated: the connection may have been closed meanwhile.
-    fn entries(&mut self, keys: &[&str], patience: &mut Patience) -> Result<Vec<Option<Entry>>, StoreError> {
+    fn entries(&mut self, keys: &[&str], patience: &mut Patience) -> Result<Vec<Found>, StoreError> {
         match self.api.entries(keys, patience).map_err(|failed| failed.into_error()) {
             Err(StoreError::Unreachable { .. }) => {
                 self.api.entries(keys, patience).map_err(|failed| failed.into_error())
@@ -158,16 +158,19 @@ impl Observer {
         let entries = self.entries(keys, patience)?;
         let moment = Moment::between(asked, boot_now());
         self.ask_who(patience)?;
-        let held: Vec<Option<Entry>> = entries
-            .into_iter()
-            .map(|entry| entry.filter(|entry| entry.session().is_some()))
-            .collect();
-        let wanted: Vec<String> = held
-            .iter()
-            .filter_map(|entry| entry.as_ref()?.session().map(str::to_owned))
-            .collect();
+        let session = |found: &Found| match found {
+            Found::Entry(entry) => entry.session().map(str::to_owned),
+            _ => None,
+        };
+        let wanted: Vec<String> = entries.iter().filter_map(session).collect();
         self.know(&wanted, patience)?;
-        let readings = keys.iter().zip(held).map(|(key, entry)| {
+        let readings = keys.iter().zip(entries).map(|(key, found)| {
+            let entry = match found {
+                Found::Entry(entry) => Some(entry).filter(|entry| entry.session().is_some()),
+                Found::Absent => None,
+                // That says nothing about the next key.
+                Found::Hidden => return Err(self.api.hidden(key)),
+            };
             let bound = entry
                 .as_ref()
                 .and_then(|entry| match self.sessions.get(entry.session()?) {

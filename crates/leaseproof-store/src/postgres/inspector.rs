@@ -33,7 +33,7 @@ pub(crate) struct Inspector {
 impl Inspector {
     pub(crate) fn open(url: &PostgresUrl, timeout: Duration) -> Result<Self, StoreError> {
         Ok(Self {
-            observer: Observer::open(url, timeout)?,
+            observer: Observer::open_within(url, timeout, timeout)?,
             url: url.clone(),
         })
     }

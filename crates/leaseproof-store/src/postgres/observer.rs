@@ -50,8 +50,14 @@ enum Over {
 
 impl Observer {
     pub(crate) fn open(url: &PostgresUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut client = Client::new(url, Access::Read, timeout.max(OPENING))?;
-        let facts = client.server(&mut Patience::new(timeout.max(OPENING)))?.facts();
+        // A run's short time-outs are its owners', and a server starts a process for each connection.
+        Self::open_within(url, timeout.max(OPENING), timeout)
+    }
+
+    /// The same, with no more than `opening` for the first connection.
+    pub(super) fn open_within(url: &PostgresUrl, opening: Duration, timeout: Duration) -> Result<Self, StoreError> {
+        let mut client = Client::new(url, Access::Read, opening)?;
+        let facts = client.server(&mut Patience::new(opening))?.facts();
         Ok(Self {
             client,
             timeout,
