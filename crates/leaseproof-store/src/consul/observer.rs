@@ -49,6 +49,12 @@ impl Observer {
             self.api.connect(patience)?;
             let asked = boot_now();
             match self.api.entry(key, patience) {
+                Ok(Some(entry)) if self.api.url.layout.is_recipe() && entry.is_semaphore() => {
+                    return Err(StoreError::Unexpected(format!(
+                        "the key {key}/.lock is a semaphore's (`consul lock -n`), which has several holders: give \
+                         the name of a lock, which has one"
+                    )));
+                }
                 Ok(entry) => return Ok((asked, entry.filter(|entry| entry.session().is_some()))),
                 Err(failed) => match failed.into_error() {
                     error @ (StoreError::TimedOut(_) | StoreError::Refused { .. }) => return Err(error),
@@ -91,6 +97,7 @@ impl Observe for Observer {
             self.server = Server::ask(&mut self.api, &mut patience)?;
             self.asked_on = self.api.connections();
         }
+        let layout = self.api.url.layout;
         let epoch = self.server.epoch();
         let bound = match entry.as_ref().and_then(Entry::session) {
             Some(session) => self.ttl(session, &mut patience)?,
@@ -100,8 +107,8 @@ impl Observe for Observer {
         let reading = Reading {
             previous,
             held: entry.map(|entry| Held {
-                holder: entry.holder(),
-                token: Some(entry.token()),
+                holder: entry.holder(layout),
+                token: entry.shown_token(layout),
                 expires: None,
                 bound,
                 expired: false,

@@ -2,11 +2,12 @@
 
 use crate::done::Done;
 use crate::error::StoreError;
-use crate::etcd::message::{Login, Range, Refusal, Streamed, first, get};
+use crate::etcd::message::{Login, Range, Refusal, Streamed, first};
+use crate::etcd::place;
 use crate::etcd::server::{is_definite, is_stale_login, refusal};
 use crate::http::{Answer, Client, Place, Request};
 use crate::patience::Patience;
-use crate::url::EtcdUrl;
+use crate::url::{EtcdUrl, Layout};
 use crate::wire::{Failed, Tls};
 use leaseproof_model::moment::Moment;
 use serde::de::DeserializeOwned;
@@ -40,6 +41,8 @@ impl Trouble {
 /// One member of a cluster.
 pub(super) struct Gateway {
     client: Client,
+    /// Whose layout the keys have.
+    pub(super) layout: Layout,
     /// User and password.
     login: Option<(String, String)>,
     /// What the server gave for them.
@@ -62,6 +65,7 @@ impl Gateway {
         };
         Ok(Self {
             client: Client::new(place, connect_timeout)?,
+            layout: url.layout,
             login: url.login.clone(),
             token: None,
         })
@@ -120,9 +124,10 @@ impl Gateway {
         }
     }
 
-    /// The key, by a linearizable read.
+    /// The key that holds the lease, by a linearizable read.
     pub(super) fn range(&mut self, key: &str, patience: &mut Patience) -> Result<Range, StoreError> {
-        self.read("kv/range", &get(key), patience)
+        let question = place::first(self.layout, key, 1);
+        self.read("kv/range", &question, patience)
     }
 
     fn log_in(&mut self, patience: &mut Patience) -> Result<(), Trouble> {

@@ -46,7 +46,11 @@ pub(super) struct Header {
 #[serde(default)]
 pub(super) struct KeyValue {
     #[serde(deserialize_with = "bytes")]
+    pub(super) key: Vec<u8>,
+    #[serde(deserialize_with = "bytes")]
     pub(super) value: Vec<u8>,
+    #[serde(deserialize_with = "number")]
+    pub(super) create_revision: u64,
     #[serde(deserialize_with = "number")]
     pub(super) mod_revision: u64,
     /// The lease that it is attached to; 0: none.
@@ -163,11 +167,6 @@ pub(super) fn first<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
         Some(Err(error)) => Err(error.to_string()),
         None => Err("it is no JSON object".to_owned()),
     }
-}
-
-/// The operation that reads a key.
-pub(super) fn get(key: &str) -> Value {
-    json!({ "key": base64(key) })
 }
 
 /// The operation that puts a key, attached to a lease.

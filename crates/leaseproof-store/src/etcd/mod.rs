@@ -4,6 +4,7 @@
 //! - `layout`: what is stored, and how a grant's name gives its lease
 //! - `gateway`: calls, the login, and which errors mean *certainly not done*
 //! - `lease`: granting and revoking leases
+//! - `place`: where a lease lies, in our own layout and in that of `etcdctl lock`
 //!
 //! One member is asked. Each read of a key is linearizable, so that it does not matter which.
 
@@ -15,6 +16,7 @@ mod lease;
 mod message;
 mod observer;
 mod owner;
+mod place;
 mod server;
 
 pub(crate) use administrator::{Administrator, facts};

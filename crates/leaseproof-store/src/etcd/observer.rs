@@ -10,15 +10,15 @@ use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::expiry::{Known, Look};
 use crate::etcd::gateway::Gateway;
-use crate::etcd::layout::holder;
 use crate::etcd::message::{KeyValue, LeaseAnswer, Status};
+use crate::etcd::place::{holder, token};
 use crate::etcd::server::{USUAL_FLOOR, epoch, facts};
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::EtcdUrl;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
-use leaseproof_model::name::{HolderId, Token};
+use leaseproof_model::name::HolderId;
 use leaseproof_model::store::StoreFacts;
 use serde_json::json;
 use std::collections::HashMap;
@@ -83,7 +83,7 @@ impl Observer {
         Ok(Self {
             gateway,
             timeout,
-            facts: facts(&version, USUAL_FLOOR),
+            facts: facts(&version, USUAL_FLOOR, url.layout),
             seen: Seen::new(),
             known: HashMap::new(),
         })
@@ -91,7 +91,7 @@ impl Observer {
 
     /// The same, with the floor that the server was seen to have.
     pub(super) fn facts_with_floor(&self, floor: Duration) -> StoreFacts {
-        facts(&self.facts.version, floor)
+        facts(&self.facts.version, floor, self.gateway.layout)
     }
 
     /// One consistent look.
@@ -206,7 +206,8 @@ impl Observe for Observer {
         let patience = &mut Patience::new(self.timeout);
         self.gateway.connect(patience)?;
         let Found { at, epoch, held } = self.look(key, patience)?;
-        let held = held.map(|(key, expiry)| (holder(&key.value), key, expiry));
+        let layout = self.gateway.layout;
+        let held = held.map(|(key, expiry)| (holder(layout, &key), key, expiry));
         let state = held.as_ref().map(|(holder, key, expiry)| {
             let moves = expiry.map(|known| known.moves);
             (holder.clone(), key.mod_revision, key.lease, moves)
@@ -216,7 +217,7 @@ impl Observe for Observer {
             previous,
             held: held.map(|(holder, key, expiry)| Held {
                 holder,
-                token: Some(Token(key.mod_revision)),
+                token: token(layout, &key),
                 expires: expiry.map(|known| known.expiry),
                 bound: None,
                 // Whatever its TTL says: it is held while the key is there.

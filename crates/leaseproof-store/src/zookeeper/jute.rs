@@ -125,6 +125,11 @@ impl Stat {
         u64::try_from(self.czxid).ok().map(Token)
     }
 
+    /// The session that it ends with; 0: none.
+    pub(crate) fn owner(&self) -> i64 {
+        self.owner
+    }
+
     /// Whether it ends with a session.
     pub(crate) fn is_ephemeral(&self) -> bool {
         self.owner != 0
