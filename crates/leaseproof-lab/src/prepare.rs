@@ -4,7 +4,7 @@
 use crate::bundle::{Folder, Log};
 use crate::left;
 use crate::observe::Meter;
-use crate::plan::{OwnerPlan, Plan, margin_refusal};
+use crate::plan::{Fitted, OwnerPlan, Plan, fit};
 use crate::server::{self, Recipe, Server};
 use crate::settings::RunSettings;
 use leaseproof_fault::journal;
@@ -224,7 +224,10 @@ fn site(
     recipe: Option<&'static Recipe>,
     before: &[Site],
 ) -> Result<Site, String> {
-    let budget = budget_in_force(plan, &facts)?;
+    let Fitted { budget, says } = fit(plan.budget, plan.budget_chosen, &facts)?;
+    if let Some(says) = says {
+        eprintln!("{says}");
+    }
     let before = before.iter().filter(|site| site.url.kind() == url.kind()).count();
     facts.kind = numbered(&facts.kind, before);
     Ok(Site {
@@ -332,33 +335,6 @@ fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> R
         }
     }
     leaseproof_store::facts(url, STORE_PATIENCE).map_err(hint)
-}
-
-fn budget_in_force(plan: &Plan, facts: &StoreFacts) -> Result<Budget, String> {
-    let mut budget = Budget {
-        early_slack: facts.early_slack,
-        ..plan.budget
-    };
-    if let Some(floor) = facts.ttl_floor.filter(|&floor| floor > budget.ttl) {
-        let factor = floor.as_secs_f64() / budget.ttl.as_secs_f64();
-        budget.ttl = floor;
-        budget.heartbeat = budget.heartbeat.mul_f64(factor);
-        budget.worst_pause = budget.worst_pause.mul_f64(factor);
-        eprintln!(
-            "{} grants no TTL below {floor:?}: the plan is scaled by {factor:.2}",
-            facts.kind
-        );
-    }
-    if let Some(ceiling) = facts.ttl_ceiling.filter(|&ceiling| ceiling < budget.ttl) {
-        return Err(format!(
-            "{} grants no TTL above {ceiling:?}, and the plan has {:?}\n  take a shorter TTL, or raise the server's limit",
-            facts.kind, budget.ttl
-        ));
-    }
-    match margin_refusal(&budget) {
-        None => Ok(budget),
-        Some(says) => Err(says),
-    }
 }
 
 /// Sorts by time, and is unique: the process is part of it.

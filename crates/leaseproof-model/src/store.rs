@@ -45,6 +45,12 @@ pub struct StoreFacts {
     /// Whether a renewal can be seen in the readings: by its moment, or by the expiry that moves.
     #[serde(default = "shown")]
     pub shows_renewals: bool,
+    /// Two renewals closer than this can't be told from one by readings.
+    #[serde(default)]
+    pub renewals_apart: Duration,
+    /// TTLs are granted in multiples of this, rounded up; zero where any TTL is granted as asked.
+    #[serde(default)]
+    pub ttl_step: Duration,
 }
 
 /// What a record from before these fields says: its stores showed both.

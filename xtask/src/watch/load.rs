@@ -1,6 +1,6 @@
 //! A store full of leases, each of which is renewed once a heartbeat.
 
-use crate::etcd::Etcd;
+use crate::etcd_server::EtcdServer;
 use crate::redis::Redis;
 use clap::ValueEnum;
 use std::fmt::Write as _;
@@ -27,7 +27,7 @@ pub enum Store {
 /// A running one.
 pub enum Load {
     Redis(Redis),
-    Etcd(Etcd),
+    Etcd(EtcdServer),
 }
 
 /// The thread that renews.
@@ -40,9 +40,9 @@ impl Load {
             Store::Redis => Redis::start()
                 .map(Self::Redis)
                 .ok_or("no redis-server: set LEASEPROOF_REDIS_SERVER, or run .ci/tools redis".to_owned()),
-            Store::Etcd => Etcd::start()
+            Store::Etcd => EtcdServer::start_with(&["--heartbeat-interval", "100", "--election-timeout", "1000"])
                 .map(Self::Etcd)
-                .ok_or("no etcd: set LEASEPROOF_ETCD, or run .ci/tools etcd".to_owned()),
+                .map_err(|why| format!("no etcd: {why}: set LEASEPROOF_ETCD, or run .ci/tools etcd")),
         }
     }
 
@@ -50,7 +50,7 @@ impl Load {
     pub fn pid(&self) -> u32 {
         match self {
             Self::Redis(it) => it.pid(),
-            Self::Etcd(it) => it.pid(),
+            Self::Etcd(it) => it.process(),
         }
     }
 
@@ -65,7 +65,7 @@ impl Load {
     fn address(&self) -> String {
         match self {
             Self::Redis(it) => it.address(),
-            Self::Etcd(it) => it.address(),
+            Self::Etcd(it) => format!("127.0.0.1:{}", it.port()),
         }
     }
 

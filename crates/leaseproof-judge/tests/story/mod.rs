@@ -92,6 +92,8 @@ impl Story {
                     writer_can_block: false,
                     shows_expiry: true,
                     shows_renewals: true,
+                    renewals_apart: Duration::ZERO,
+                    ttl_step: Duration::ZERO,
                 },
                 budget: budget(),
                 key: "canary/story".to_owned(),

@@ -3,11 +3,13 @@
 mod complaint;
 mod duration;
 mod file;
+mod fit;
 mod init;
 mod margin;
 mod nearest;
 mod preset;
 mod resolve;
+mod wanted;
 mod watch;
 
 pub use complaint::PlanError;
@@ -16,8 +18,10 @@ pub use file::{
     BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable,
     WatchTable,
 };
+pub use fit::{Fitted, fit};
 pub use init::commented_plan;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
-pub use resolve::{FreezeMethod, OwnerPlan, Plan, StorePlan, from_command_line, load, resolve};
+pub use resolve::{from_command_line, load, resolve};
+pub use wanted::{FreezeMethod, OwnerPlan, Plan, StorePlan};
 pub use watch::{BeliefSource, WatchLease, WatchOwner, WatchPlan, WatchPrefix, resolve_watch};

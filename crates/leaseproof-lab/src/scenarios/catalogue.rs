@@ -29,6 +29,8 @@ pub struct Spec {
 pub enum Need {
     /// A store that is reached by TCP, so that a relay can stand in between.
     Tcp,
+    /// A store in which leaseproof itself can hold the lease.
+    LabHolds,
     /// An owner of more than one process.
     Child,
     /// An owner into which the clock shim can be loaded.
@@ -73,7 +75,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::PauseWithinMargin,
@@ -118,7 +120,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::ParentOnly,
@@ -198,7 +200,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::CleanRelease,
@@ -218,7 +220,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::RenewAfterLoss,
@@ -228,7 +230,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::ClockForward,
@@ -306,7 +308,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: WitnessMode::Enforce,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
 ];
 

@@ -49,6 +49,8 @@ pub fn redis() -> StoreFacts {
         writer_can_block: false,
         shows_expiry: true,
         shows_renewals: true,
+        renewals_apart: Duration::ZERO,
+        ttl_step: Duration::ZERO,
     }
 }
 

@@ -52,6 +52,8 @@ pub fn ask(scenario: ScenarioId, witness: WitnessMode) -> Ask {
             writer_can_block: true,
             shows_expiry: true,
             shows_renewals: true,
+            renewals_apart: Duration::ZERO,
+            ttl_step: Duration::ZERO,
         },
         budget: Budget::standard(),
         key: HOSTILE.to_owned(),

@@ -10,13 +10,16 @@ use super::tools::in_path;
 use crate::error::StoreError;
 use crate::http::{Answer, Client, Place, Request};
 use crate::patience::Patience;
-use crate::url::ConsulUrl;
+use crate::url::{ConsulUrl, Layout};
 use crate::wire::{Failed, Tls};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::time::Duration;
+
+/// What `consul lock` and the Go client's `api.Lock` mark their keys with (`LockFlagValue`).
+const LOCK_FLAGS: u64 = 0x2ddc_cbc0_58a5_0c18;
 
 /// One agent.
 pub(crate) struct Api {
@@ -254,8 +257,7 @@ impl Api {
                 let mut named: HashMap<String, Entry> =
                     found.into_iter().map(|it| (it.kv.key().to_owned(), it.kv)).collect();
                 for at in there {
-                    let whole = self.url.prefix.clone() + keys[at];
-                    all[at] = named.remove(&whole).map_or(Found::Hidden, Found::Entry);
+                    all[at] = named.remove(&self.place(keys[at])).map_or(Found::Hidden, Found::Entry);
                 }
                 return Ok(all);
             }
@@ -298,12 +300,26 @@ impl Api {
 
     /// One operation on a key.
     pub(crate) fn op(&self, verb: &str, key: &str) -> Value {
-        json!({ "Verb": verb, "Key": self.url.prefix.clone() + key })
+        json!({ "Verb": verb, "Key": self.place(key) })
     }
 
     /// One operation that a session does on a key.
     pub(crate) fn op_of(&self, verb: &str, key: &str, session: &str) -> Value {
-        json!({ "Verb": verb, "Key": self.url.prefix.clone() + key, "Session": session })
+        let mut op = json!({ "Verb": verb, "Key": self.place(key), "Session": session });
+        if self.url.layout.is_recipe() {
+            // Who finds a key without them takes it for something else than a lock, and gives up. A lock writes
+            // them, and so does an unlock.
+            op["Flags"] = json!(LOCK_FLAGS);
+        }
+        op
+    }
+
+    /// Where a lease lies.
+    pub(crate) fn place(&self, key: &str) -> String {
+        match self.url.layout {
+            Layout::Reference => format!("{}{key}", self.url.prefix),
+            Layout::LockRecipe => format!("{}{key}/.lock", self.url.prefix),
+        }
     }
 
     /// All of these, or none.

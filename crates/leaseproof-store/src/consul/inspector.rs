@@ -20,9 +20,6 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 
-/// With this Consul's own clients mark a semaphore.
-const SEMAPHORE: u64 = 0xe0f6_9a2b_aa41_4de0;
-
 /// A look through one agent.
 pub(crate) struct Inspector {
     observer: Observer,
@@ -183,7 +180,7 @@ impl Inspect for Inspector {
             .entry(key, patience)
             .map_err(|failed| failed.into_error())?;
         self.session = entry.as_ref().and_then(Entry::session).map(str::to_owned);
-        let mut namespace = format!("key {}", shown_key(format!("{}{key}", self.url.prefix).as_bytes()));
+        let mut namespace = format!("key {}", shown_key(self.observer.api.place(key).as_bytes()));
         if let Some(entry) = &entry {
             namespace.push_str(&format!(
                 ", created at index {} and changed at {}, flags {:#x}",
@@ -194,7 +191,7 @@ impl Inspect for Inspector {
         }
         let form = match &entry {
             None => Form::Absent,
-            Some(entry) if entry.flags() == SEMAPHORE => {
+            Some(entry) if entry.is_semaphore() => {
                 Form::Foreign("a semaphore of Consul's own clients, which several may hold".to_owned())
             }
             Some(entry) if entry.size() > LONGEST_HOLDER => Form::Foreign(format!(
@@ -259,7 +256,8 @@ impl Inspect for Inspector {
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {
-        tools::commands(&self.url, key, self.session.as_deref())
+        let place = self.observer.api.place(&String::from_utf8_lossy(key));
+        tools::commands(&self.url, &place, self.session.as_deref())
     }
 }
 

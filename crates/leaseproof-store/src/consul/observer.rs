@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ConsulUrl;
-use crate::{Listing, Observe, OneOfMany};
+use crate::{Listing, Observe, OneOfMany, one_by_one};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
@@ -62,6 +62,12 @@ impl Observer {
             self.api.connect(patience)?;
             let asked = boot_now();
             match self.api.entry(key, patience) {
+                Ok(Some(entry)) if self.api.url.layout.is_recipe() && entry.is_semaphore() => {
+                    return Err(StoreError::Unexpected(format!(
+                        "the key {key}/.lock is a semaphore's (`consul lock -n`), which has several holders: give \
+                         the name of a lock, which has one"
+                    )));
+                }
                 Ok(entry) => return Ok((asked, entry.filter(|entry| entry.session().is_some()))),
                 Err(failed) => match failed.into_error() {
                     error @ (StoreError::TimedOut(_) | StoreError::Refused { .. }) => return Err(error),
@@ -121,13 +127,14 @@ impl Observer {
     }
 
     fn reading(&mut self, key: &str, at: Moment, entry: Option<Entry>, bound: Option<Duration>) -> Reading {
+        let layout = self.api.url.layout;
         let epoch = self.server.epoch();
         let previous = self.seen.note(key, at.earliest, (entry.clone(), epoch.clone()));
         Reading {
             previous,
             held: entry.map(|entry| Held {
-                holder: entry.holder(),
-                token: Some(entry.token()),
+                holder: entry.holder(layout),
+                token: entry.shown_token(layout),
                 expires: None,
                 bound,
                 expired: false,
@@ -202,6 +209,9 @@ impl Observe for Observer {
     }
 
     fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        if self.api.url.layout.is_recipe() {
+            return one_by_one(self, keys);
+        }
         let mut all = Vec::with_capacity(keys.len());
         for keys in keys.chunks(GETS) {
             all.extend(self.batch(keys)?);
@@ -210,6 +220,9 @@ impl Observe for Observer {
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        if self.api.url.layout.is_recipe() {
+            return Ok(None);
+        }
         let patience = &mut Patience::new(self.timeout);
         let mut keys = self
             .api

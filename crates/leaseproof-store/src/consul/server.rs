@@ -141,6 +141,8 @@ impl Server {
             writer_can_block: false,
             shows_expiry: false,
             shows_renewals: false,
+            renewals_apart: Duration::ZERO,
+            ttl_step: Duration::ZERO,
         }
     }
 }

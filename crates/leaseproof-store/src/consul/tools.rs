@@ -17,8 +17,8 @@ pub(super) fn in_path(key: &str) -> String {
     utf8_percent_encode(key, PLAIN).to_string()
 }
 
-/// The commands, in the order of the page; `session` is the key's, where it is known.
-pub(super) fn commands(url: &ConsulUrl, key: &[u8], session: Option<&str>) -> Vec<String> {
+/// The commands, in the order of the page; `session` is the key's, where it is known; `place` is the whole key.
+pub(super) fn commands(url: &ConsulUrl, place: &str, session: Option<&str>) -> Vec<String> {
     let server = &url.server;
     let mut curl = "curl -s".to_owned();
     if url.token.is_some() {
@@ -33,7 +33,7 @@ pub(super) fn commands(url: &ConsulUrl, key: &[u8], session: Option<&str>) -> Ve
         true => format!("[{}]", server.host),
         false => server.host.clone(),
     };
-    let key = in_path(&format!("{}{}", url.prefix, String::from_utf8_lossy(key)));
+    let key = in_path(place);
     let session = session.unwrap_or("SESSION");
     [
         format!("kv/{key}?consistent"),

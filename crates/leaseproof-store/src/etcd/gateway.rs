@@ -3,11 +3,12 @@
 use crate::done::Done;
 use crate::error::StoreError;
 use crate::etcd::allow::allows;
-use crate::etcd::message::{Login, Range, Refusal, Streamed, first, get};
+use crate::etcd::message::{Login, Range, Refusal, Streamed, first};
+use crate::etcd::place;
 use crate::etcd::server::{is_definite, is_stale_login, refusal};
 use crate::http::{Answer, Client, Place, Request};
 use crate::patience::Patience;
-use crate::url::EtcdUrl;
+use crate::url::{EtcdUrl, Layout};
 use crate::wire::{Failed, Tls};
 use leaseproof_model::moment::Moment;
 use serde::de::DeserializeOwned;
@@ -41,6 +42,8 @@ impl Trouble {
 /// One member of a cluster.
 pub(super) struct Gateway {
     client: Client,
+    /// Whose layout the keys have.
+    pub(super) layout: Layout,
     /// User and password.
     login: Option<(String, String)>,
     /// What the server gave for them.
@@ -63,6 +66,7 @@ impl Gateway {
         };
         Ok(Self {
             client: Client::new(place, connect_timeout)?,
+            layout: url.layout,
             login: url.login.clone(),
             token: None,
         })
@@ -132,9 +136,10 @@ impl Gateway {
         }
     }
 
-    /// The key, by a linearizable read.
+    /// The key that holds the lease, by a linearizable read.
     pub(super) fn range(&mut self, key: impl AsRef<[u8]>, patience: &mut Patience) -> Result<Range, StoreError> {
-        self.read("kv/range", &get(key), patience)
+        let question = place::first(self.layout, key, 1);
+        self.read("kv/range", &question, patience)
     }
 
     fn log_in(&mut self, patience: &mut Patience) -> Result<(), Trouble> {

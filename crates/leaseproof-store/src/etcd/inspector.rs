@@ -3,8 +3,9 @@
 use crate::Observe;
 use crate::error::StoreError;
 use crate::etcd::allow::ALLOWED;
-use crate::etcd::message::{KeyValue, LeaseAnswer, Member, Members, Range, Status, base64};
+use crate::etcd::message::{KeyValue, LeaseAnswer, Member, Members, Range, Status};
 use crate::etcd::observer::Observer;
+use crate::etcd::place::first;
 use crate::etcd::tools;
 use crate::http::TOO_LONG;
 use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, shown_key};
@@ -32,6 +33,8 @@ pub(crate) struct Inspector {
     url: EtcdUrl,
     /// The lease that the key was attached to when it was looked at last; 0: none.
     lease: i64,
+    /// The very key that holds the lease.
+    place: Vec<u8>,
 }
 
 impl Inspector {
@@ -40,6 +43,7 @@ impl Inspector {
             observer: Observer::open(url, timeout)?,
             url: url.clone(),
             lease: 0,
+            place: Vec::new(),
         })
     }
 
@@ -62,7 +66,7 @@ impl Inspector {
 
     /// What lies under a key that is there.
     fn form_of(&mut self, key: &[u8]) -> Result<Form, StoreError> {
-        let size = match self.range(&json!({ "key": base64(key) })) {
+        let size = match self.range(&first(self.observer.gateway.layout, key, 1)) {
             Ok(range) => range.one().map(|it| it.value.len()),
             Err(StoreError::Unexpected(why)) if why.contains(TOO_LONG) => {
                 return Ok(Form::Foreign("a value of more than 1 MiB: not read".to_owned()));
@@ -79,7 +83,7 @@ impl Inspector {
     }
 
     /// The lease, as the server shows it.
-    fn lease(&mut self, key: &[u8]) -> Result<Attribute, StoreError> {
+    fn lease(&mut self) -> Result<Attribute, StoreError> {
         if self.lease == 0 {
             return Ok(Attribute::plain("lease", "the key is attached to none"));
         }
@@ -93,7 +97,7 @@ impl Inspector {
             ),
         };
         Ok(match answer {
-            Shown::Is(answer) => lease_words(self.lease, &answer, keys_shown, key),
+            Shown::Is(answer) => lease_words(self.lease, &answer, keys_shown, &self.place),
             Shown::Withheld(why) => Attribute::withheld("lease", why),
             Shown::NotByThisStore => Attribute::not_shown("lease"),
         })
@@ -225,16 +229,22 @@ impl Inspect for Inspector {
 
     fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
         // Without its value, which may be large.
-        let range = self.range(&json!({ "key": base64(key), "keys_only": true }))?;
+        let range = {
+            let mut question = first(self.observer.gateway.layout, key, 1);
+            question["keys_only"] = json!(true);
+            self.range(&question)?
+        };
         let mut namespace = format!(
             "cluster {:x} at revision {}",
             range.header.cluster_id, range.header.revision
         );
         let found: Option<KeyValue> = range.one();
         self.lease = found.as_ref().map_or(0, |it| it.lease);
+        self.place = key.to_vec();
         let form = match found {
             None => Form::Absent,
             Some(it) => {
+                self.place.clone_from(&it.key);
                 namespace.push_str(&format!(
                     "; the key was created at {} and changed at {}",
                     it.create_revision, it.mod_revision
@@ -249,7 +259,7 @@ impl Inspect for Inspector {
         self.observer.read_key(key)
     }
 
-    fn look(&mut self, key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
+    fn look(&mut self, _key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
         let status = self.ask::<Status>("maintenance/status", &json!({}))?;
         let listed = self.ask::<Members>("cluster/member/list", &json!({}))?;
         let mut refused = Vec::new();
@@ -274,7 +284,7 @@ impl Inspect for Inspector {
             }
         }
         attributes.push(Attribute::plain("eviction", "none"));
-        attributes.push(self.lease(key)?);
+        attributes.push(self.lease()?);
         Ok(StoreView {
             refused,
             ..StoreView::plain(&self.facts().kind, attributes, form)
@@ -299,7 +309,8 @@ impl Inspect for Inspector {
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {
-        tools::commands(&self.url, key, self.lease)
+        let place = if self.place.is_empty() { key } else { &self.place };
+        tools::commands(&self.url, place, self.lease)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::Listing;
 use crate::error::StoreError;
 use crate::etcd::gateway::Gateway;
 use crate::etcd::message::{Range, base64};
+use crate::etcd::place::end_of;
 use crate::patience::Patience;
 use serde_json::json;
 use std::time::Duration;
@@ -53,36 +54,6 @@ pub(super) fn leases_below(
         }
         if is_last {
             return Ok(listing);
-        }
-    }
-}
-
-/// The first key behind all that begin with this.
-fn end_of(prefix: &[u8]) -> Vec<u8> {
-    let mut end = prefix.to_vec();
-    while let Some(last) = end.pop() {
-        if last < u8::MAX {
-            end.push(last + 1);
-            return end;
-        }
-    }
-    // The end of all keys.
-    vec![0]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_prefix() {
-        for (prefix, end) in [
-            (&b"canary/"[..], &b"canary0"[..]),
-            (b"a\xff", b"b"),
-            (b"\xff\xff", b"\0"),
-            (b"", b"\0"),
-        ] {
-            assert_eq!(end_of(prefix), end);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::allow::may_send;
 use crate::etcd::expiry::Look;
-use crate::etcd::message::{KeyValue, LeaseAnswer, Login, Refusal, Txn, first, get};
+use crate::etcd::message::{KeyValue, LeaseAnswer, Login, Refusal, Txn, base64, first};
 use crate::etcd::observer::{FOR_EVER, Shown};
 use crate::etcd::server::{epoch, is_stale_login, refusal};
 use crate::http::{Answered, Pipeline};
@@ -83,7 +83,10 @@ impl Many {
             self.post("/v3/lease/timetolive", &format!("{{\"ID\":\"{lease}\"}}"))?;
         }
         for part in keys.chunks(RANGES) {
-            let ranges: Vec<_> = part.iter().map(|key| json!({ "request_range": get(key) })).collect();
+            let ranges: Vec<_> = part
+                .iter()
+                .map(|key| json!({ "request_range": { "key": base64(key) } }))
+                .collect();
             self.post("/v3/kv/txn", &json!({ "success": ranges }).to_string())?;
         }
         let asked = boot_now();

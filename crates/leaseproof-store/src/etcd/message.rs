@@ -213,11 +213,6 @@ pub(super) fn first<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
     }
 }
 
-/// The operation that reads a key.
-pub(super) fn get(key: impl AsRef<[u8]>) -> Value {
-    json!({ "key": base64(key) })
-}
-
 /// The operation that puts a key, attached to a lease.
 pub(super) fn put(key: &str, value: &str, lease: i64) -> Value {
     json!({ "key": base64(key), "value": base64(value), "lease": lease.to_string() })

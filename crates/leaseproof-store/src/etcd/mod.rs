@@ -4,6 +4,7 @@
 //! - `layout`: what is stored, and how a grant's name gives its lease
 //! - `gateway`: calls, the login, and which errors mean *certainly not done*
 //! - `lease`: granting and revoking leases
+//! - `place`: where a lease lies, in our own layout and in that of `etcdctl lock`
 //!
 //! One member is asked. Each read of a key is linearizable, so that it does not matter which.
 
@@ -19,6 +20,7 @@ mod many;
 mod message;
 mod observer;
 mod owner;
+mod place;
 mod server;
 mod tools;
 

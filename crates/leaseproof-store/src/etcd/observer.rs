@@ -9,21 +9,21 @@ use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::expiry::{Known, Look};
 use crate::etcd::gateway::Gateway;
-use crate::etcd::layout::holder;
 use crate::etcd::listing::leases_below;
 use crate::etcd::many::{KEYS, Many};
 use crate::etcd::message::{KeyValue, LeaseAnswer, Status};
+use crate::etcd::place::{holder, token};
 use crate::etcd::server::{USUAL_FLOOR, epoch, facts};
 use crate::http::Pipeline;
 use crate::inspect::shown_key;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::EtcdUrl;
-use crate::{Listing, Observe, OneOfMany};
+use crate::{Listing, Observe, OneOfMany, one_by_one};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
-use leaseproof_model::name::{HolderId, Token};
+use leaseproof_model::name::HolderId;
 use leaseproof_model::store::StoreFacts;
 use serde_json::json;
 use std::collections::HashMap;
@@ -102,7 +102,7 @@ impl Observer {
             many: Many::new(url, pipeline, timeout),
             gateway,
             timeout,
-            facts: facts(&version, USUAL_FLOOR),
+            facts: facts(&version, USUAL_FLOOR, url.layout),
             seen: Seen::new(),
             known: HashMap::new(),
         })
@@ -110,7 +110,7 @@ impl Observer {
 
     /// The same, with the floor that the server was seen to have.
     pub(super) fn facts_with_floor(&self, floor: Duration) -> StoreFacts {
-        facts(&self.facts.version, floor)
+        facts(&self.facts.version, floor, self.gateway.layout)
     }
 
     /// One consistent look.
@@ -227,6 +227,9 @@ impl Observe for Observer {
     }
 
     fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        if self.gateway.layout.is_recipe() {
+            return one_by_one(self, keys);
+        }
         let mut all = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS) {
             all.extend(self.batch(keys)?);
@@ -239,6 +242,9 @@ impl Observe for Observer {
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        if self.gateway.layout.is_recipe() {
+            return Ok(None);
+        }
         leases_below(&mut self.gateway, self.timeout, prefix, most).map(Some)
     }
 }
@@ -254,7 +260,8 @@ impl Observer {
 
     fn reading(&mut self, name: &str, found: Found) -> (Moment, Reading) {
         let Found { at, epoch, held } = found;
-        let held = held.map(|(key, expiry)| (holder(&key.value), key, expiry));
+        let layout = self.gateway.layout;
+        let held = held.map(|(key, expiry)| (holder(layout, &key), key, expiry));
         let state = held.as_ref().map(|(holder, key, expiry)| {
             let moves = expiry.map(|known| known.moves);
             (holder.clone(), key.mod_revision, key.lease, moves)
@@ -264,7 +271,7 @@ impl Observer {
             previous,
             held: held.map(|(holder, key, expiry)| Held {
                 holder,
-                token: Some(Token(key.mod_revision)),
+                token: token(layout, &key),
                 expires: expiry.map(|known| known.expiry),
                 bound: None,
                 // Whatever its TTL says: it is held while the key is there.

@@ -86,6 +86,8 @@ impl Server {
             writer_can_block: false,
             shows_expiry: true,
             shows_renewals: true,
+            renewals_apart: Duration::ZERO,
+            ttl_step: Duration::ZERO,
         }
     }
 }

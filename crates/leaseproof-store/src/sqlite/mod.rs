@@ -46,5 +46,7 @@ pub(crate) fn facts() -> StoreFacts {
         writer_can_block: true,
         shows_expiry: true,
         shows_renewals: true,
+        renewals_apart: Duration::ZERO,
+        ttl_step: Duration::ZERO,
     }
 }

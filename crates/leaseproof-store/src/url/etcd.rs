@@ -1,5 +1,6 @@
 //! `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
 
+use super::layout::Layout;
 use super::{decode, refuse};
 use crate::error::StoreError;
 use std::fmt;
@@ -23,6 +24,8 @@ pub struct EtcdUrl {
     pub(crate) ca: Option<PathBuf>,
     /// The name that the server's certificate must have, where it is not the host.
     pub(crate) server_name: Option<String>,
+    /// Whose layout the keys have.
+    pub(crate) layout: Layout,
     /// As given, so that nothing is lost when it is handed on.
     pub(super) given: Url,
 }
@@ -51,7 +54,7 @@ impl EtcdUrl {
             _ => return Err(refuse(text, format!("it has a user or a password and not both: {HOW}"))),
         };
         let tls = given.scheme() == "etcds";
-        let (mut ca, mut server_name) = (None, None);
+        let (mut ca, mut server_name, mut layout) = (None, None, Layout::default());
         for (name, value) in given.query_pairs() {
             match &*name {
                 "ca" if tls => ca = Some(PathBuf::from(&*value)),
@@ -59,10 +62,11 @@ impl EtcdUrl {
                 "ca" | "server_name" => {
                     return Err(refuse(text, format!("{name} is for TLS: write etcds://")));
                 }
+                "recipe" => layout = Layout::parse(text, &value)?,
                 _ => {
                     return Err(refuse(
                         text,
-                        format!("the option {name} is not known: ca and server_name are"),
+                        format!("the option {name} is not known: recipe is, and with TLS ca and server_name"),
                     ));
                 }
             }
@@ -74,6 +78,7 @@ impl EtcdUrl {
             login,
             ca,
             server_name,
+            layout,
             given,
         })
     }
@@ -135,6 +140,7 @@ mod tests {
             ("etcd://127.0.0.1", "etcd://127.0.0.1", true, ("127.0.0.1", 2379)),
             ("etcd://localhost:1/", "etcd://localhost:1/", true, ("localhost", 1)),
             ("etcd://[::1]:1", "etcd://[::1]:1", true, ("::1", 1)),
+            ("etcd://h:1?recipe=lock", "etcd://h:1?recipe=lock", false, ("h", 1)),
             (
                 "etcd://me:p%40ss@10.0.0.1",
                 "etcd://me:***@10.0.0.1",
@@ -172,6 +178,7 @@ mod tests {
             ("etcd://me:hunter2@h/x", "path"),
             ("etcd://h?ca=/x", "etcds"),
             ("etcd://h?timeout=1", "not known"),
+            ("etcd://h?recipe=queue", "recipe=queue is not known: lock is"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
@@ -187,7 +194,7 @@ mod tests {
             "etcds://me:s%23@127.0.0.1:9?ca=/ca.pem&server_name=db.example"
         );
         assert_eq!(url(&moved.with_secrets()), moved);
-        let plain = url("etcd://localhost:1").with_host_port("::1", 9);
-        assert_eq!(plain.with_secrets(), "etcd://[::1]:9");
+        let plain = url("etcd://localhost:1?recipe=lock").with_host_port("::1", 9);
+        assert_eq!(plain.with_secrets(), "etcd://[::1]:9?recipe=lock");
     }
 }

@@ -102,7 +102,7 @@ lzxid=0x7,lresp=1764500005000,llat=0,minlat=0,avglat=0,maxlat=3)
 
     #[test]
     fn a_session_has_its_connection() {
-        let session = 0x1000_a2b3_c4d0_001;
+        let session = 0x0100_0a2b_3c4d_0001;
         assert_eq!(timeout_of(CONS, session), Some(4000));
         let shown = connections(CONS, session, &Hints::default());
         assert_eq!((shown.all, shown.candidates.len()), (3, 1));

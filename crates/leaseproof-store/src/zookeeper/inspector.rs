@@ -32,6 +32,8 @@ pub(crate) struct Inspector {
     url: ZooKeeperUrl,
     /// The node's state at the last look at its form.
     stat: Option<Stat>,
+    /// The path of the node that was looked at.
+    place: String,
 }
 
 impl Inspector {
@@ -40,6 +42,7 @@ impl Inspector {
             observer: Observer::open(url, timeout)?,
             url: url.clone(),
             stat: None,
+            place: String::new(),
         })
     }
 
@@ -52,15 +55,36 @@ impl Inspector {
         }
     }
 
-    /// One request about the key's node.
-    fn ask(&mut self, request: impl Fn(String) -> Request, key: &str) -> Result<Reply, StoreError> {
-        self.observer
-            .ask(request, key, &mut Patience::new(self.observer.timeout))
+    /// One request about the node.
+    fn ask(&mut self, request: impl Fn(String) -> Request) -> Result<Reply, StoreError> {
+        let patience = &mut Patience::new(self.observer.timeout);
+        self.observer.ask(request, &self.place, patience)
+    }
+
+    /// The state of the node that holds the lease: the first in the queue, where the URL says that it is one.
+    fn find(&mut self, key: &str) -> Result<Option<Stat>, StoreError> {
+        self.place = self.observer.path(key);
+        if self.url.layout.is_recipe() {
+            let patience = &mut Patience::new(self.observer.timeout);
+            let found = self.observer.node(key, patience)?;
+            return Ok(found.map(|node| {
+                self.place = node.path;
+                node.stat
+            }));
+        }
+        let reply = self.ask(|path| Request::Exists { path })?;
+        match reply.code {
+            Code::OK => reply.stat().map(Some).map_err(|_| {
+                StoreError::Unexpected("a node's state that is cut short: is it a ZooKeeper server?".to_owned())
+            }),
+            Code::NO_NODE => Ok(None),
+            code => Err(code.error(&self.url, key)),
+        }
     }
 
     /// Who may use the node.
-    fn acl(&mut self, key: &str) -> Result<Attribute, StoreError> {
-        let reply = self.ask(|path| Request::Acl { path }, key)?;
+    fn acl(&mut self) -> Result<Attribute, StoreError> {
+        let reply = self.ask(|path| Request::Acl { path })?;
         Ok(match reply.code {
             Code::OK => match reply.acl() {
                 Ok(acl) => acl_words(&acl),
@@ -156,20 +180,12 @@ impl Inspect for Inspector {
 
     fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
         let key = text_key(key)?;
-        let reply = self.ask(|path| Request::Exists { path }, key)?;
-        let path = self.observer.path(key);
-        self.stat = match reply.code {
-            Code::OK => Some(reply.stat().map_err(|_| {
-                StoreError::Unexpected("a node's state that is cut short: is it a ZooKeeper server?".to_owned())
-            })?),
-            Code::NO_NODE => None,
-            code => return Err(code.error(&self.url, key)),
-        };
+        self.stat = self.find(key)?;
         let form = match &self.stat {
             None => Form::Absent,
             Some(stat) if stat.children > 0 => Form::Foreign(format!(
-                "a node with {} others below it, as recipes have that queue (Curator, kazoo): the holder is one of \
-                 those, name it",
+                "a node with {} others below it, as recipes have that queue (Curator, kazoo): look at the \
+                 first of them with ?recipe=lock",
                 stat.children
             )),
             Some(stat) if usize::try_from(stat.length).is_ok_and(|it| it > LONGEST_HOLDER) => Form::Foreign(format!(
@@ -179,7 +195,7 @@ impl Inspect for Inspector {
             Some(_) => Form::Lease,
         };
         Ok(KeyForm {
-            namespace: format!("node {}", shown_key(path.as_bytes())),
+            namespace: format!("node {}", shown_key(self.place.as_bytes())),
             form,
         })
     }
@@ -188,8 +204,7 @@ impl Inspect for Inspector {
         self.observer.read(text_key(key)?)
     }
 
-    fn look(&mut self, key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
-        let key = text_key(key)?;
+    fn look(&mut self, _key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
         let srvr = self.word("srvr");
         let mut attributes = by_srvr(&srvr);
         attributes.push(Attribute::plain(
@@ -204,7 +219,7 @@ impl Inspect for Inspector {
             "sessions",
             format!("time-outs of {} to {} ms are granted", ms(floor), ms(ceiling)),
         ));
-        let owner = self.stat.as_ref().and_then(Stat::owner);
+        let owner = self.stat.as_ref().and_then(Stat::session);
         let cons = match owner {
             Some(_) => self.word("cons"),
             None => Shown::NotByThisStore,
@@ -224,7 +239,7 @@ impl Inspect for Inspector {
                 ),
             ));
         }
-        attributes.push(self.acl(key)?);
+        attributes.push(self.acl()?);
         let mut refused = Vec::new();
         for (name, hidden) in [
             ("srvr", matches!(srvr, Shown::Withheld(_))),
@@ -263,8 +278,11 @@ impl Inspect for Inspector {
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {
-        let path = self.observer.path(&String::from_utf8_lossy(key));
-        tools::commands(&self.url, &path)
+        let place = match self.place.as_str() {
+            "" => self.observer.path(&String::from_utf8_lossy(key)),
+            place => place.to_owned(),
+        };
+        tools::commands(&self.url, &place)
     }
 }
 

@@ -142,9 +142,14 @@ impl Stat {
         u64::try_from(self.czxid).ok().map(Token)
     }
 
-    /// The session that it ends with, if it ends with one.
-    pub(crate) fn owner(&self) -> Option<i64> {
-        // Containers and nodes with a TTL have marks here, which are no session's number.
+    /// The session that it ends with; 0: none.
+    pub(crate) fn owner(&self) -> i64 {
+        self.owner
+    }
+
+    /// The same, where it is one: containers and nodes with a TTL have marks here, which are no session's
+    /// number.
+    pub(crate) fn session(&self) -> Option<i64> {
         const CONTAINER: i64 = i64::MIN;
         const TTL: i64 = 0xff << 56;
         (self.owner != 0 && self.owner != CONTAINER && self.owner & TTL != TTL).then_some(self.owner)

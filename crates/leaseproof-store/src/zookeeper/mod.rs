@@ -37,6 +37,7 @@ mod node;
 mod observer;
 mod owner;
 mod path;
+mod queue;
 mod request;
 mod server;
 mod session;

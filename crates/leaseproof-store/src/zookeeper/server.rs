@@ -74,6 +74,8 @@ impl Server {
             writer_can_block: false,
             shows_expiry: false,
             shows_renewals: false,
+            renewals_apart: Duration::ZERO,
+            ttl_step: Duration::ZERO,
         };
         Ok((facts, most))
     }

@@ -135,6 +135,11 @@ impl EtcdServer {
         self.ports[0]
     }
 
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `etcd://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("etcd://127.0.0.1:{}", self.port())
