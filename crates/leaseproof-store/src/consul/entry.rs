@@ -22,6 +22,8 @@ pub(crate) struct Entry {
     create_index: u64,
     lock_index: u64,
     modify_index: u64,
+    #[serde(default)]
+    key: String,
 }
 
 /// What a semaphore's key is marked with (`SemaphoreFlagValue` of the Go client).
@@ -31,6 +33,29 @@ impl Entry {
     /// The session that holds the key; a key may be there and free.
     pub(crate) fn session(&self) -> Option<&str> {
         self.session.as_deref().filter(|session| !session.is_empty())
+    }
+
+    /// The whole key.
+    pub(crate) fn key(&self) -> &str {
+        &self.key
+    }
+
+    /// What clients mark their keys with.
+    pub(crate) fn flags(&self) -> u64 {
+        self.flags
+    }
+
+    pub(crate) fn create_index(&self) -> u64 {
+        self.create_index
+    }
+
+    pub(crate) fn modify_index(&self) -> u64 {
+        self.modify_index
+    }
+
+    /// How many bytes are stored, about.
+    pub(crate) fn size(&self) -> usize {
+        self.value.as_ref().map_or(0, |value| value.len() / 4 * 3)
     }
 
     /// The number of the change that gave it to its holder, while it is held.
@@ -50,9 +75,7 @@ impl Entry {
     }
 
     pub(crate) fn holder(&self, layout: Layout) -> HolderId {
-        let value = self.value.as_deref().unwrap_or_default();
-        // What is no base64 is no answer of a Consul agent; as a holder it is a foreign one.
-        let (holder, ours) = parse_bounded(&STANDARD.decode(value).unwrap_or_default());
+        let (holder, ours) = self.parsed();
         match (layout, self.session()) {
             // Its value is empty or its holder's to change. Its session is not, nor which lock of which key it is.
             (Layout::LockRecipe, Some(session)) if ours.is_none() => {
@@ -60,6 +83,17 @@ impl Entry {
             }
             _ => holder,
         }
+    }
+
+    /// The TTL that the holder says it asked for; a foreign one says none.
+    pub(crate) fn bound(&self) -> Option<Duration> {
+        self.parsed().1
+    }
+
+    fn parsed(&self) -> (HolderId, Option<Duration>) {
+        let value = self.value.as_deref().unwrap_or_default();
+        // What is no base64 is no answer of a Consul agent; as a holder it is a foreign one.
+        parse_bounded(&STANDARD.decode(value).unwrap_or_default())
     }
 }
 

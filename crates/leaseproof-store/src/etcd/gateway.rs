@@ -2,6 +2,7 @@
 
 use crate::done::Done;
 use crate::error::StoreError;
+use crate::etcd::allow::allows;
 use crate::etcd::message::{Login, Range, Refusal, Streamed, first};
 use crate::etcd::place;
 use crate::etcd::server::{is_definite, is_stale_login, refusal};
@@ -71,6 +72,17 @@ impl Gateway {
         })
     }
 
+    /// The way to the same server.
+    pub(super) fn place(&self) -> &Place {
+        self.client.place()
+    }
+
+    /// From now on nothing is sent but what a look may send.
+    pub(super) fn only_looks(mut self) -> Self {
+        self.client.only(allows);
+        self
+    }
+
     pub(super) fn disconnect(&mut self) {
         self.client.disconnect();
     }
@@ -125,7 +137,7 @@ impl Gateway {
     }
 
     /// The key that holds the lease, by a linearizable read.
-    pub(super) fn range(&mut self, key: &str, patience: &mut Patience) -> Result<Range, StoreError> {
+    pub(super) fn range(&mut self, key: impl AsRef<[u8]>, patience: &mut Patience) -> Result<Range, StoreError> {
         let question = place::first(self.layout, key, 1);
         self.read("kv/range", &question, patience)
     }

@@ -27,6 +27,12 @@ fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
     STANDARD.decode(text).map_err(D::Error::custom)
 }
 
+fn many_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<u8>>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    let decoded = texts.iter().map(|text| STANDARD.decode(text));
+    decoded.collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
 /// What comes with every answer.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug, Default)]
 #[serde(default)]
@@ -117,6 +123,9 @@ pub(super) struct LeaseAnswer {
     pub(super) ttl: i64,
     #[serde(rename = "grantedTTL", deserialize_with = "number")]
     pub(super) granted: i64,
+    /// The keys attached to it, where they were asked for.
+    #[serde(deserialize_with = "many_bytes")]
+    pub(super) keys: Vec<Vec<u8>>,
 }
 
 /// A message of a stream.
@@ -131,7 +140,42 @@ pub(super) struct Streamed {
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Status {
+    pub(super) header: Header,
     pub(super) version: String,
+    #[serde(rename = "dbSize", deserialize_with = "number")]
+    pub(super) db_size: u64,
+    #[serde(rename = "dbSizeInUse", deserialize_with = "number")]
+    pub(super) db_in_use: u64,
+    /// Zero: nobody leads.
+    #[serde(deserialize_with = "number")]
+    pub(super) leader: u64,
+    #[serde(rename = "raftIndex", deserialize_with = "number")]
+    pub(super) raft_index: u64,
+    #[serde(rename = "raftAppliedIndex", deserialize_with = "number")]
+    pub(super) applied_index: u64,
+    /// Alarms, and that nobody leads.
+    pub(super) errors: Vec<String>,
+    #[serde(rename = "isLearner")]
+    pub(super) is_learner: bool,
+}
+
+/// An answer to `cluster/member/list`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Members {
+    pub(super) members: Vec<Member>,
+}
+
+/// A member of the cluster.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Member {
+    /// Empty: it was added and has never been started.
+    pub(super) name: String,
+    #[serde(rename = "ID", deserialize_with = "number")]
+    pub(super) id: u64,
+    #[serde(rename = "isLearner")]
+    pub(super) is_learner: bool,
 }
 
 /// An answer to `auth/authenticate`.

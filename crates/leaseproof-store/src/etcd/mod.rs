@@ -9,16 +9,23 @@
 //! One member is asked. Each read of a key is linearizable, so that it does not matter which.
 
 mod administrator;
+mod allow;
 mod expiry;
 mod gateway;
+mod inspector;
 mod layout;
 mod lease;
+mod listing;
+mod many;
 mod message;
 mod observer;
 mod owner;
 mod place;
 mod server;
+mod tools;
 
 pub(crate) use administrator::{Administrator, facts};
+pub(crate) use allow::ALLOWED;
+pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;

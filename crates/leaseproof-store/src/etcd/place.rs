@@ -19,18 +19,18 @@ pub(super) fn slot(layout: Layout, key: &str, lease: i64) -> String {
 }
 
 /// All keys that a lease has: its own, or those of its queue.
-pub(super) fn all(layout: Layout, key: &str) -> Value {
+pub(super) fn all(layout: Layout, key: impl AsRef<[u8]>) -> Value {
     match layout {
         Layout::Reference => json!({ "key": base64(key) }),
         Layout::LockRecipe => {
-            let below = format!("{key}/");
-            json!({ "key": base64(&below), "range_end": base64(end_of(below.as_bytes())) })
+            let below = [key.as_ref(), b"/"].concat();
+            json!({ "key": base64(&below), "range_end": base64(end_of(&below)) })
         }
     }
 }
 
 /// The question for the `most` keys that come first; who holds the lease is the first of them.
-pub(super) fn first(layout: Layout, key: &str, most: u32) -> Value {
+pub(super) fn first(layout: Layout, key: impl AsRef<[u8]>, most: u32) -> Value {
     let mut question = all(layout, key);
     if layout.is_recipe() {
         question["limit"] = json!(most.to_string());
