@@ -129,7 +129,8 @@ impl Stage<'_> {
                     sampler.prefer(leader);
                     sampler.rest(false);
                 }
-                self.until_looked_at()?;
+                // From then on the store answers, and a look that is late is ours.
+                self.until_store_answers()?;
                 return Ok(at.latest);
             }
             none = Some((at, roles));
