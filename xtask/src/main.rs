@@ -4,7 +4,8 @@
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
 mod consul_server;
-mod etcd;
+#[path = "../../crates/leaseproof-store/tests/etcd_server/mod.rs"]
+mod etcd_server;
 mod matrix;
 mod plan;
 #[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]

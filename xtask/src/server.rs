@@ -1,7 +1,7 @@
 //! The stores' servers that the harnesses run on, each of our own on loopback.
 
 use crate::consul_server::ConsulServer;
-use crate::etcd::Etcd;
+use crate::etcd_server::EtcdServer;
 use crate::postgres_server::PostgresServer;
 use crate::redis::Redis;
 use crate::zookeeper_server::ZooKeeperServer;
@@ -25,9 +25,9 @@ impl Server {
             "redis" => Redis::start()
                 .map(|it| held(it.url(), Box::new(it)))
                 .ok_or_else(|| "there is no redis-server (set LEASEPROOF_REDIS_SERVER)".to_owned()),
-            "etcd" => Etcd::start()
-                .map(|it| held(it.url(), Box::new(it)))
-                .ok_or_else(|| "there is no etcd (set LEASEPROOF_ETCD)".to_owned()),
+            // With the usual ticks: with short ones a busy machine changes leaders.
+            "etcd" => EtcdServer::start_with(&["--heartbeat-interval", "100", "--election-timeout", "1000"])
+                .map(|it| held(it.url(), Box::new(it))),
             // Scenarios side by side have many connections, and each costs it a process.
             "postgres" => PostgresServer::start_with(&["max_connections=400"]).map(|it| held(it.url(), Box::new(it))),
             "zookeeper" => ZooKeeperServer::start().map(|it| held(it.url(), Box::new(it))),

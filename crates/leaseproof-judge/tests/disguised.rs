@@ -65,6 +65,12 @@ const PAIRS: &[Pair] = &[
         constant(3)
     }),
     (
+        "a-token-that-another-grant-has-passed",
+        "LP003",
+        || incarnation_kept(3),
+        || incarnation_kept(1),
+    ),
+    (
         "neighbour-s-token",
         "LP002",
         || over_ttl(|s| _ = s.wrote(2500.0, "b1", 2)),
@@ -194,6 +200,28 @@ fn constant(last: u64) -> Story {
         for place in 0..u32::try_from(last).expect("a small number") {
             s.wrote(3340.0 + 50.0 * f64::from(place), "a1", 1);
         }
+    })
+}
+
+/// The store has the holder again under a new token, and its owner renewed, as it says, the grant that had
+/// ended: it never acquired. It writes with this token.
+fn incarnation_kept(token: u64) -> Story {
+    over_ttl(|s| {
+        s.each(|event| match &mut event.what {
+            What::Reading(reading) => {
+                if let Some(held) = reading.held.as_mut().filter(|held| held.token == Some(Token(3))) {
+                    held.holder = "a1#1".into();
+                }
+            }
+            What::Said(said) if said.token == Some(Token(3)) => {
+                said.token = Some(Token(token));
+                if said.event == OwnerEvent::Acquired && token < 3 {
+                    said.event = OwnerEvent::Renewed;
+                }
+            }
+            What::Write(write) if write.token == Some(Token(3)) => write.token = Some(Token(token)),
+            _ => {}
+        });
     })
 }
 

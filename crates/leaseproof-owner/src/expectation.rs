@@ -203,12 +203,32 @@ impl Flaw {
             }
             Self::LateNotice => {
                 const {
-                    &[each(
-                        S::PauseOverTtl,
-                        &["LP004"],
-                        &["LP001", "LP002", "LP006"],
-                        "writes go on after the thaw until 2 x TTL after the last renewal; then it says `lost`",
-                    )]
+                    &[
+                        each(
+                            S::PauseOverTtl,
+                            &["LP004"],
+                            &["LP001", "LP002", "LP006"],
+                            "writes go on after the thaw until 2 x TTL after the last renewal; then it says `lost`",
+                        ),
+                        on(
+                            "consul",
+                            each(
+                                S::PauseOverTtl,
+                                &[],
+                                &[],
+                                "not expressible here: the server itself lets 2 x TTL pass before it ends a session",
+                            ),
+                        ),
+                        on(
+                            "consul",
+                            each(
+                                S::KeyStolen,
+                                &["LP004"],
+                                &["LP001", "LP002", "LP006"],
+                                "writes go on after a refused renewal until 2 x TTL after the last applied one",
+                            ),
+                        ),
+                    ]
                 }
             }
             Self::BlindRenew => {

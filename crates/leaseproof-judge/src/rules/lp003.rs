@@ -19,7 +19,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let more = not_increasing(timeline, "was acquired, as its owner says, with", said)
         .into_iter()
         .chain(not_increasing(timeline, "was written on with", wrote));
-    for finding in more {
+    for finding in more.chain(passed_over(timeline, &written)) {
         if !found
             .iter()
             .any(|it| it.cycle == finding.cycle && it.owner == finding.owner)
@@ -81,6 +81,51 @@ fn not_increasing<'h>(
             }
             _ => greatest = Some((token, id, index)),
         }
+    }
+    found
+}
+
+/// A grant that is written on with the token of an earlier one of its own holder, though somebody else had
+/// the lease in between: the store gave the holder a new token and it kept the old, which a fence refuses or
+/// can't tell from a stale one.
+///
+/// Only where both count alike: what was written on the earlier grant is the token that the store shows of it.
+/// A holder that keeps one value for all its grants, and a count of its own beside it, is judged by that count.
+fn passed_over(timeline: &Timeline<'_>, written: &BTreeMap<EventId, (Token, EventId)>) -> Vec<Finding> {
+    let wrote = |grant: &Grant<'_>| written.get(&grant.first.id).copied();
+    let grants = &timeline.grants;
+    let mut found: Vec<Finding> = Vec::new();
+    for (index, grant) in grants.iter().enumerate() {
+        let (Some((token, id)), By::Owner(owner)) = (wrote(grant), grant.by) else {
+            continue;
+        };
+        if grant.token.is_none_or(|shown| token >= shown) || found.iter().any(|it| it.cycle == grant.first.cycle) {
+            continue;
+        }
+        let own = |old: &Grant<'_>| {
+            old.holder == grant.holder
+                && old.token == Some(token)
+                && wrote(old).is_some_and(|(wrote, _)| wrote == token)
+        };
+        let Some(place) = grants[..index].iter().rposition(own) else {
+            continue;
+        };
+        let between = &grants[place + 1..index];
+        let Some((other, shown)) = between
+            .iter()
+            .filter(|it| it.holder != grant.holder)
+            .find_map(|it| it.token.filter(|&shown| shown > token).map(|shown| (it, shown)))
+        else {
+            continue;
+        };
+        let says = format!(
+            "{} was written on with token {token}, and an earlier grant of {} had {shown}: a fence refuses the new \
+             holder, and takes what the old one writes",
+            grant.holder, other.holder,
+        );
+        let ids = evidence([id, grant.first.id, other.first.id, grants[place].first.id]);
+        let finding = Finding::new(&LP003, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids);
+        found.push(of(&timeline.owners[owner], finding));
     }
     found
 }

@@ -42,7 +42,7 @@ fn late(stage: &mut Stage<'_>, release: bool) -> Step {
             stage.thaw(pause, due)?;
             return stage.end();
         }
-        stage.lab_takes_long()?;
+        let due = stage.lab_takes_long()?;
         if release {
             // Pending until the thaw: the first thing that the owner hears is the request to release.
             stage.terminate(&target)?;

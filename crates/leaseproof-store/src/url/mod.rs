@@ -27,6 +27,8 @@ pub(crate) mod places;
 mod redact;
 
 pub use redact::redact;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+mod layout;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]
@@ -34,6 +36,8 @@ mod zookeeper;
 
 #[cfg(feature = "consul")]
 pub use consul::ConsulUrl;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+pub(crate) use layout::Layout;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperUrl;
 
@@ -44,13 +48,16 @@ pub enum StoreUrl {
     Sqlite(PathBuf),
     /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
     Redis(RedisUrl),
-    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
+    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS; `?recipe=lock` for the
+    /// queues of kazoo and Curator.
     #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperUrl),
-    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS.
+    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS; `?recipe=lock` for the locks of
+    /// `consul lock`.
     #[cfg(feature = "consul")]
     Consul(ConsulUrl),
-    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS; `?recipe=lock` for the locks of
+    /// `etcdctl lock`.
     #[cfg(feature = "etcd")]
     Etcd(EtcdUrl),
     /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
@@ -373,6 +380,17 @@ impl StoreUrl {
         moved.port = port;
         set_place(&mut moved.given, host, port);
         Self::Redis(moved)
+    }
+
+    /// Why leaseproof itself can take no lease here, where it can't: then its leases are only looked at, and
+    /// removed.
+    #[must_use]
+    pub fn only_looked_at(&self) -> Option<&'static str> {
+        match self {
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.only_looked_at(),
+            _ => None,
+        }
     }
 
     /// The URL with its password: for the environment of an owner, never for an eye or a file.

@@ -36,6 +36,8 @@ const SETTINGS: &[&str] = &[
     "shared_buffers=16MB",
     "max_connections=40",
     "autovacuum_naptime=5s",
+    // Else a server that is killed leaves a file outside of its folder.
+    "dynamic_shared_memory_type=mmap",
 ];
 
 /// A running server.
@@ -287,6 +289,12 @@ impl PostgresServer {
 impl Drop for PostgresServer {
     fn drop(&mut self) {
         self.kill();
+        // The segment by which it tells another server on its files; its pid file names it, key and id.
+        let file = std::fs::read_to_string(data(&self.folder).join("postmaster.pid")).unwrap_or_default();
+        let id = file.lines().nth(6).and_then(|line| line.split_whitespace().nth(1));
+        if let Some(id) = id {
+            let _ = Command::new("ipcrm").args(["-m", id]).stderr(Stdio::null()).status();
+        }
     }
 }
 
@@ -297,7 +305,10 @@ fn signal(process: u32, signal: Signal) {
 }
 
 fn folder() -> Result<tempfile::TempDir, String> {
-    let folder = tempfile::tempdir().map_err(|error| format!("no folder for postgres: {error}"))?;
+    // It syncs its log at each change: where memory can be had as a folder, that costs nothing.
+    let folder = tempfile::tempdir_in("/dev/shm")
+        .or_else(|_| tempfile::tempdir())
+        .map_err(|error| format!("no folder for postgres: {error}"))?;
     hand_over(folder.path())?;
     Ok(folder)
 }

@@ -54,10 +54,12 @@ impl Stage<'_> {
         }
     }
 
-    /// Takes it for ten times the plan's TTL and never renews: any jump of it is the owner's.
-    pub fn lab_takes_long(&mut self) -> Step {
+    /// Takes it for ten times the plan's TTL and never renews: any jump of it is the owner's. Since when it
+    /// has it: a store may refuse the next holder for long (a lock-delay), and what waits for that is not late.
+    pub fn lab_takes_long(&mut self) -> Step<BootNanos> {
         let ttl = self.long_ttl();
-        self.lab_takes(ttl)
+        self.lab_takes(ttl)?;
+        Ok(boot_now())
     }
 
     /// Ten times the plan's TTL, or the most that the store grants.

@@ -47,6 +47,11 @@ impl<'a> Stage<'a> {
                         site.facts.kind
                     ));
                 }
+                Need::LabHolds => {
+                    if let Some(why) = site.url.only_looked_at() {
+                        return Err(format!("leaseproof itself would have to hold the lease: {why}"));
+                    }
+                }
                 Need::Shim => leaseproof_fault::shim::availability()?,
                 Need::OwnServer if site.own.is_none() => {
                     return Err(match site.url.path() {
