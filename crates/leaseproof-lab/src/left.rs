@@ -99,17 +99,20 @@ fn is_at(traces: &Traces, store: &StoreUrl) -> bool {
     place(&theirs).is_some_and(|it| Some(it) == place(store))
 }
 
-/// Host, port and database.
-fn place(store: &StoreUrl) -> Option<(String, u16, String)> {
-    let (host, port) = store.host_port()?;
-    let host = if host.eq_ignore_ascii_case("localhost") {
-        "127.0.0.1"
-    } else {
-        host
-    };
-    let url = url::Url::parse(&store.to_string()).ok()?;
+/// Hosts, ports and database.
+fn place(store: &StoreUrl) -> Option<(Vec<(String, u16)>, String)> {
+    let mut places = store.places();
+    let first = places.first().cloned()?;
+    for (host, _) in &mut places {
+        if host.eq_ignore_ascii_case("localhost") {
+            "127.0.0.1".clone_into(host);
+        }
+    }
+    places.sort();
+    // With its first place alone: several are no URL to others.
+    let url = url::Url::parse(&store.with_places(&[first]).to_string()).ok()?;
     let database = Some(url.path().trim_matches('/')).filter(|it| !it.is_empty());
-    Some((host.to_owned(), port, database.unwrap_or("0").to_owned()))
+    Some((places, database.unwrap_or("0").to_owned()))
 }
 
 #[cfg(test)]
@@ -135,6 +138,8 @@ mod tests {
             ("redis://127.0.0.1:6380", false),
             ("redis://10.0.0.1:6379", false),
             ("sqlite:locks.db", false),
+            #[cfg(feature = "etcd")]
+            ("etcd://127.0.0.1:6379,127.0.0.1:6380", false),
         ] {
             assert_eq!(is_at(&traces(noted), &asked), same, "{noted}");
         }

@@ -5,7 +5,7 @@
 //! outcome (*unknown*), not a hang. Start at [`open_observer`], [`open_lease`] and [`open_inspector`].
 //!
 //! - [`Inspect`]: what a store shows beside the lease, and the list of what may be sent for it
-//! - [`url`]: which store, and how to reach it
+//! - [`url`]: which store, and how to reach it; [`role`]: which of its members leads
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
@@ -32,6 +32,7 @@ mod patience;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod redis;
+mod role;
 mod seen;
 mod sqlite;
 pub mod url;
@@ -43,6 +44,7 @@ mod zookeeper;
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
+pub use crate::role::role;
 pub use crate::url::StoreUrl;
 
 /// The required trait: look at a lease. Read-only by its type.
@@ -55,6 +57,12 @@ pub trait Observe: Send {
     /// # Errors
     /// When the store does not answer within the observer's time-out, or answers something else.
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError>;
+
+    /// Asks this member of the store from the next look on, by its place in the URL: whoever knows that the
+    /// one asked so far stands still spares a look that is never answered. A store of one has no other.
+    fn prefer(&mut self, member: usize) {
+        let _ = member;
+    }
 
     /// Like `read`, but proves that no writer is in the middle of a transaction, where the store can
     /// (SQLite: `BEGIN IMMEDIATE` succeeded). Elsewhere the same as `read`.

@@ -2,6 +2,8 @@
 
 use crate::error::StoreError;
 use percent_encoding::percent_decode_str;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+use places::Others;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ mod postgres;
 pub use postgres::PostgresUrl;
 #[cfg(feature = "consul")]
 mod consul;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+pub(crate) mod places;
 mod redact;
 
 pub use redact::redact;
@@ -82,7 +86,7 @@ pub struct RedisUrl {
 
 const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS), \
                    postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS), \
-                   zookeeper://host:port, consul://host:port";
+                   zookeeper://host:port, consul://host:port; these three take more members, as etcd://a:2379,b:2379";
 
 /// Stores for which a build may have an adapter.
 const KNOWN: &[&str] = &[
@@ -269,13 +273,63 @@ impl StoreUrl {
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.host_port().is_none_or(|(host, _)| {
+        self.places().iter().all(|(host, _)| {
             host.eq_ignore_ascii_case("localhost")
                 || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
         })
     }
 
-    /// Host and port, where there is a network in between.
+    /// Hosts and ports of all its members; none where there is no network in between.
+    #[must_use]
+    pub fn places(&self) -> Vec<(String, u16)> {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.places(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.server.places(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.server.places(),
+            other => other
+                .host_port()
+                .map(|(host, port)| (host.to_owned(), port))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// The same store by these places, such as relays before each of its members. The first is as
+    /// [`Self::with_host_port`] has it; a store of one member takes no more than that.
+    #[must_use]
+    #[cfg_attr(
+        not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+        expect(unused_variables, reason = "a store of several members is an optional one")
+    )]
+    pub fn with_places(&self, places: &[(String, u16)]) -> Self {
+        let Some(((host, port), others)) = places.split_first() else {
+            return self.clone();
+        };
+        let moved = self.with_host_port(host, *port);
+        match moved {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(mut server) => {
+                server.others = Others::of(others);
+                Self::Etcd(server)
+            }
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(mut url) => {
+                url.server.others = Others::of(others);
+                Self::ZooKeeper(url)
+            }
+            #[cfg(feature = "consul")]
+            Self::Consul(mut url) => {
+                url.server.others = Others::of(others);
+                Self::Consul(url)
+            }
+            other => other,
+        }
+    }
+
+    /// Host and port of the first member, where there is a network in between.
     #[must_use]
     pub fn host_port(&self) -> Option<(&str, u16)> {
         match self {
@@ -346,7 +400,7 @@ impl StoreUrl {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
             Self::Redis(server) => server.given.to_string(),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => server.given.to_string(),
+            Self::Etcd(server) => server.with_secrets(),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]

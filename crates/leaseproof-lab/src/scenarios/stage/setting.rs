@@ -53,7 +53,7 @@ impl<'a> Stage<'a> {
                     }
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
-                Need::OwnServer if site.recipe.is_none() => {
+                Need::OwnServer if site.own.is_none() => {
                     return Err(match site.url.path() {
                         Some(_) => format!("{} is a file: it has no server", site.facts.kind),
                         None => format!(
@@ -64,12 +64,21 @@ impl<'a> Stage<'a> {
                 }
                 Need::SteppableServer => {
                     leaseproof_fault::shim::availability()?;
-                    if site.recipe.is_none_or(|recipe| !recipe.steppable) {
+                    if site.own.is_none_or(|own| !own.recipe.steppable) {
                         return Err(format!(
                             "no clock of {} can be stepped alone: it ends leases by a steady clock, or reads it without libc",
                             site.facts.kind
                         ));
                     }
+                }
+                Need::Members if site.own.is_none_or(|own| own.members == 1) => {
+                    return Err(match site.own.filter(|own| own.recipe.most > 1) {
+                        Some(own) => format!(
+                            "this store is one server, and nobody takes its place: give --start-store {}:3",
+                            own.recipe.kind
+                        ),
+                        None => format!("{} is one server here, and nobody takes its place", site.facts.kind),
+                    });
                 }
                 _ => {}
             }
@@ -114,10 +123,10 @@ impl<'a> Stage<'a> {
             .room(&format!("stage/{name}"))
             .map_err(|error| error.to_string())?;
         let needs = |need| spec.needs.contains(&need);
-        let server = match site.recipe.filter(|_| needs(Need::OwnServer)) {
-            Some(recipe) => {
+        let server = match site.own.filter(|_| needs(Need::OwnServer)) {
+            Some(wanted) => {
                 let steppable = needs(Need::SteppableServer);
-                Some(Server::start(recipe, &ready.warden, &dir.join("store"), steppable)?)
+                Some(Server::start(wanted, &ready.warden, &dir.join("store"), steppable)?)
             }
             None => None,
         };
@@ -133,7 +142,7 @@ impl<'a> Stage<'a> {
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
         // What leaseproof started ends with the run, and its data is the run's own: nothing is left in it.
-        if !settings.keep && site.recipe.is_none() {
+        if !settings.keep && site.own.is_none() {
             // Before anything is there: a run that is killed must not leave more than its journal knows.
             let traces = Traces {
                 store: url.to_string(),
@@ -222,7 +231,11 @@ impl<'a> Stage<'a> {
         let resource = self.witness.url_for(&name).map_err(|error| fail(error.to_string()))?;
         let relay = self.relay(&name)?;
         let url = match &relay {
-            Some(relay) => self.url.with_host_port("127.0.0.1", relay.addr().port()),
+            Some(relay) => {
+                let addrs = relay.addrs().iter();
+                let places: Vec<_> = addrs.map(|addr| (addr.ip().to_string(), addr.port())).collect();
+                self.url.with_places(&places)
+            }
             None => self.url.clone(),
         };
         let budget = self.ask.budget;
@@ -277,15 +290,20 @@ impl<'a> Stage<'a> {
     }
 
     fn relay(&self, name: &OwnerName) -> Step<Option<Relay>> {
-        let Some((host, port)) = self.url.host_port() else {
+        let places = self.url.places();
+        if places.is_empty() {
             return Ok(None);
-        };
-        let upstream = resolve(host, port).map_err(Halt::Abandoned)?;
+        }
+        let upstreams: Vec<SocketAddr> = places
+            .iter()
+            .map(|(host, port)| resolve(host, *port))
+            .collect::<Result<_, String>>()
+            .map_err(Halt::Abandoned)?;
         let (recorder, owner) = (self.recorder.clone(), name.clone());
         let sink = WireSink::new(move |at, wire| {
             recorder.record(Source::Relay, Some(&owner), at, What::Wire(wire));
         });
-        Relay::start(self.ready.runtime.handle(), upstream, sink)
+        Relay::start(self.ready.runtime.handle(), &upstreams, sink)
             .map(Some)
             .map_err(|error| Halt::Abandoned(format!("no relay can be put before the store: {error}")))
     }
@@ -338,7 +356,8 @@ fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, 
 fn room_name(id: ScenarioId, twin: bool, ready: &Ready, site: &Site) -> String {
     match ready.sites.len() {
         1 => arm_name(id, twin),
-        _ => format!("{}-{}", site.name, arm_name(id, twin)),
+        // A colon parts the names of libraries to load, and one may lie in such a room.
+        _ => format!("{}-{}", site.name.replace(':', "-x"), arm_name(id, twin)),
     }
 }
 
@@ -380,6 +399,8 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
 
 /// The password in the URL, so that it can be kept out of what is written.
 fn password(url: &StoreUrl) -> Option<String> {
+    // With its first place alone: several are no URL to others.
+    let url = url.with_places(&url.places().into_iter().take(1).collect::<Vec<_>>());
     let url = url::Url::parse(&url.with_secrets()).ok()?;
     url.password()
         .filter(|password| !password.is_empty())
