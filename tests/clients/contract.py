@@ -38,17 +38,20 @@ def say(event, **fields):
 
 
 class Resource:
-    """The protected resource: one write after another on one connection. These clients have no fencing token."""
+    """The protected resource: one write after another on one connection, with a token where the client has one."""
 
-    def __init__(self):
+    def __init__(self, token=None):
         self.url = urlsplit(os.environ["LEASEPROOF_RESOURCE"])
+        self.headers = {"Lease-Owner": OWNER}
+        if token is not None:
+            self.headers["Fencing-Token"] = str(token)
         self.connection = None
 
     def write(self):
         try:
             if self.connection is None:
                 self.connection = http.client.HTTPConnection(self.url.netloc, timeout=2)
-            self.connection.request("POST", f"{self.url.path}/write", body=b"", headers={"Lease-Owner": OWNER})
+            self.connection.request("POST", f"{self.url.path}/write", body=b"", headers=self.headers)
             self.connection.getresponse().read()
         except (OSError, http.client.HTTPException) as error:
             print(f"resource: {error}", file=sys.stderr)

@@ -3,7 +3,7 @@
 
 mod story;
 
-use leaseproof_model::event::What;
+use leaseproof_model::event::{OwnerEvent, What};
 use std::time::Duration;
 use story::flaws::*;
 use story::pauses::{self, THAW};
@@ -89,4 +89,32 @@ fn each_rule_that_such_a_store_can_express_is_shown_by_its_record_alone() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `a1` works on after the pause in which its session ended, and says `released` when it ends, as a client does
+/// that hides the loss. `slept`: it stood still as its grant ended.
+fn released_in_name_only(slept: bool) -> Story {
+    let mut s = pauses::over_ttl();
+    s.without(|event| {
+        let mine = event.owner.as_ref().is_some_and(|owner| owner.as_str() == "a1");
+        let fault = matches!(event.what, What::Fault(_));
+        (mine && event.at.earliest > story::at(pauses::PAUSE) && !fault) || (fault && !slept)
+    });
+    s.works(THAW + 2.0, 2900.0, "a1", 1)
+        .said(3500.0, "a1", OwnerEvent::Released);
+    in_session(s)
+}
+
+#[test]
+fn whoever_stood_still_has_released_nothing() {
+    let surely = |story: Story| {
+        let judged = story.judged();
+        judged
+            .findings
+            .iter()
+            .any(|it| it.rule == "LP001" && it.certainty.is_yes())
+    };
+    assert!(surely(released_in_name_only(true)));
+    // One that ran may have released it then, and printed that late.
+    assert!(!surely(released_in_name_only(false)));
 }

@@ -306,3 +306,27 @@ fn a_sound_owner_is_not_accused() {
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// `b1` released; `a1`, which had waited for long, gets the lease, finds its validity over, and lets it go again.
+fn given_up_after_a_release(says_lost: bool) -> Story {
+    let mut s = pauses::over_ttl();
+    s.without(|event| event.at.earliest > at(3315.0));
+    s.granted(3330.0, "a1#3", 3).acquired(3330.0, "a1", 3);
+    if says_lost {
+        s.said(3331.0, "a1", OwnerEvent::Lost);
+    }
+    s.free(3400.0);
+    s.granted(3420.0, "a1#4", 4).acquired(3420.0, "a1", 4);
+    s.works(3425.0, 3700.0, "a1", 4).watched(0.0, 3800.0);
+    s
+}
+
+#[test]
+fn a_lease_that_its_holder_gave_up_was_taken_by_nobody() {
+    let codes = |story: Story| story::codes(&story.judged());
+    let lost = codes(given_up_after_a_release(true));
+    assert!(!lost.contains(&"LP011".to_owned()), "{lost:?}");
+    // Its holder says nothing of a loss, and another released right then.
+    let taken = codes(given_up_after_a_release(false));
+    assert!(taken.contains(&"LP011".to_owned()), "{taken:?}");
+}

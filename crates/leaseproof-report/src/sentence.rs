@@ -194,10 +194,11 @@ fn seen(reading: &Reading) -> String {
         return "the store shows the lease as free".to_owned();
     };
     let token = held.token.map(|it| format!(", token {it}")).unwrap_or_default();
-    let state = match (&held.expires, held.expired) {
-        (None, _) => ", without a TTL",
-        (Some(_), true) => ", but expired",
-        (Some(_), false) => "",
+    let state = match (&held.expires, held.bound, held.expired) {
+        (None, None, _) => ", without a TTL".to_owned(),
+        (None, Some(ttl), _) => format!(", granted for {}", words::span(ttl)),
+        (Some(_), _, true) => ", but expired".to_owned(),
+        (Some(_), _, false) => String::new(),
     };
     format!("the store shows holder {}{token}{state}", visible(held.holder.as_str()))
 }

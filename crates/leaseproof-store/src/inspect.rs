@@ -1,19 +1,23 @@
 //! The optional trait of `inspect`: what a store shows beside the lease itself.
-//!
-//! A store that has no adapter for it is still inspected, by [`Observe`] alone, and what it would
-//! take more for is said not to have been asked.
 
+#[cfg(feature = "consul")]
+use crate::consul;
+#[cfg(feature = "etcd")]
+use crate::etcd;
+#[cfg(feature = "postgres")]
+use crate::postgres;
 use crate::redis;
 use crate::sqlite;
 use crate::url::StoreUrl;
-use crate::{Observe, StoreError, open_observer};
+#[cfg(feature = "zookeeper")]
+use crate::zookeeper;
+use crate::{Observe, StoreError};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::inspect::Shown;
-use leaseproof_model::inspect::store_view::{Attribute, Form, KeyForm, Monitored, StoreView};
+use leaseproof_model::inspect::store_view::{KeyForm, Monitored, StoreView};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::HolderId;
-use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
 /// A request that a read-only view may send. What is in no list can't be sent: the adapter's
@@ -27,6 +31,20 @@ pub struct Allowed {
     /// The flag without which it is never sent.
     pub only_with: Option<&'static str>,
 }
+
+impl Allowed {
+    /// One that may always be sent.
+    pub(crate) const fn always(request: &'static str, why: &'static str) -> Self {
+        Self {
+            request,
+            why,
+            only_with: None,
+        }
+    }
+}
+
+/// A value of more bytes is no holder's name: it is not read where that can be avoided, and not shown.
+pub(crate) const LONGEST_HOLDER: usize = 4096;
 
 /// What is known about the owner, for finding its connection.
 #[derive(Clone, Debug, Default)]
@@ -84,17 +102,33 @@ pub trait Inspect: Observe {
 /// # Errors
 /// As [`open_observer`].
 pub fn open_inspector(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
-    if let StoreUrl::Redis(server) = url {
-        return redis::inspector(server, timeout);
-    }
-    if let StoreUrl::Sqlite(file) = url {
-        return Ok(Box::new(sqlite::Inspector::open(file, timeout)?));
-    }
-    Ok(Box::new(ObserveOnly(open_observer(url, timeout)?)))
+    Ok(match url {
+        StoreUrl::Redis(url) => redis::inspector(url, timeout)?,
+        StoreUrl::Sqlite(file) => Box::new(sqlite::Inspector::open(file, timeout)?),
+        #[cfg(feature = "etcd")]
+        StoreUrl::Etcd(server) => Box::new(etcd::Inspector::open(server, timeout)?),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(server) => Box::new(postgres::Inspector::open(server, timeout)?),
+        #[cfg(feature = "zookeeper")]
+        StoreUrl::ZooKeeper(server) => Box::new(zookeeper::Inspector::open(server, timeout)?),
+        #[cfg(feature = "consul")]
+        StoreUrl::Consul(server) => Box::new(consul::Inspector::open(server, timeout)?),
+    })
 }
 
 /// Everything that `inspect` may send, by store.
-pub const ALLOWED: &[(&str, &[Allowed])] = &[("redis", redis::ALLOWED), ("sqlite", sqlite::ALLOWED)];
+pub const ALLOWED: &[(&str, &[Allowed])] = &[
+    ("redis", redis::ALLOWED),
+    ("sqlite", sqlite::ALLOWED),
+    #[cfg(feature = "etcd")]
+    ("etcd", etcd::ALLOWED),
+    #[cfg(feature = "postgres")]
+    ("postgres", postgres::ALLOWED),
+    #[cfg(feature = "zookeeper")]
+    ("zookeeper", zookeeper::ALLOWED),
+    #[cfg(feature = "consul")]
+    ("consul", consul::ALLOWED),
+];
 
 /// A TTL in words, from what every reading has.
 pub(crate) fn ttl_words(held: Option<&Held>, now: BootNanos) -> String {
@@ -158,59 +192,6 @@ pub(crate) fn shell_word(word: &[u8]) -> String {
                 .collect();
             format!("$'{inside}'")
         }
-    }
-}
-
-/// What such a store may well show, and nobody asks it for.
-const NOT_ASKED: &str = "leaseproof does not ask this store for it";
-
-/// A store whose adapter knows no more than to observe.
-struct ObserveOnly(Box<dyn Observe>);
-
-impl Observe for ObserveOnly {
-    fn facts(&self) -> &StoreFacts {
-        self.0.facts()
-    }
-
-    fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
-        self.0.read(key)
-    }
-}
-
-impl Inspect for ObserveOnly {
-    fn allowed(&self) -> &'static [Allowed] {
-        &[]
-    }
-
-    fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
-        let held = self.read_key(key)?.1.held.is_some();
-        Ok(KeyForm {
-            namespace: NOT_ASKED.to_owned(),
-            form: if held { Form::Lease } else { Form::Absent },
-        })
-    }
-
-    fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
-        self.0.read(text_key(key)?)
-    }
-
-    fn look(&mut self, _key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
-        let facts = self.0.facts();
-        let attributes = vec![
-            Attribute::plain("version", facts.version.clone()),
-            Attribute::withheld("role", NOT_ASKED),
-            Attribute::withheld("persistence", NOT_ASKED),
-            Attribute::withheld("eviction", NOT_ASKED),
-        ];
-        Ok(StoreView {
-            connections: Shown::Withheld(NOT_ASKED.to_owned()),
-            slow_log: Shown::Withheld(NOT_ASKED.to_owned()),
-            ..StoreView::plain(&facts.kind, attributes, form)
-        })
-    }
-
-    fn by_hand(&self, _key: &[u8]) -> Vec<String> {
-        Vec::new()
     }
 }
 

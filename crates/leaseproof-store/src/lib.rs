@@ -80,16 +80,14 @@ pub trait Observe: Send {
     /// The outer one when the store as a whole does not answer; the inner one when a key is none that a
     /// lease could be.
     fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
-        let mut answers = Vec::with_capacity(keys.len());
-        for key in keys {
-            answers.push(match self.read(key) {
-                // What is wrong with one key says nothing about the next.
-                Err(error @ StoreError::Unexpected(_)) => Err(error),
-                Err(error) => return Err(error),
-                Ok(seen) => Ok(seen),
-            });
-        }
-        Ok(answers)
+        one_by_one(self, keys)
+    }
+
+    /// When the expiry was looked at that the last of `read_many` shows for a key, where that was before the
+    /// reading itself: a store that tells each TTL apart is not asked for all of them each time.
+    fn expiry_seen(&self, key: &str) -> Option<Moment> {
+        let _ = key;
+        None
     }
 
     /// The leases below a prefix, as far as the store has a trace of them (a lease or its token
@@ -101,6 +99,20 @@ pub trait Observe: Send {
         let _ = (prefix, most);
         Ok(None)
     }
+}
+
+/// The readings of many keys, one after the other.
+fn one_by_one<O: Observe + ?Sized>(observer: &mut O, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+    let mut answers = Vec::with_capacity(keys.len());
+    for key in keys {
+        answers.push(match observer.read(key) {
+            // What is wrong with one key says nothing about the next.
+            Err(error @ StoreError::Unexpected(_)) => Err(error),
+            Err(error) => return Err(error),
+            Ok(seen) => Ok(seen),
+        });
+    }
+    Ok(answers)
 }
 
 /// The answer for one key of [`Observe::read_many`].

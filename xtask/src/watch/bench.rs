@@ -1,12 +1,11 @@
 //! What many leases cost the monitor: CPU time and memory, over growing numbers.
 
 use super::http::{get, series};
+use super::load::{Load, Store};
 use crate::build;
-use crate::redis::Redis;
 use clap::Args;
 use leaseproof_proc::cpu;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -16,7 +15,10 @@ use std::time::{Duration, Instant};
 /// The arguments.
 #[derive(Args)]
 pub struct BenchArgs {
-    /// How many leases (can be given again) [default: 1000, 10000, 100000].
+    /// The store.
+    #[arg(long, value_enum, default_value_t = Store::Redis)]
+    store: Store,
+    /// How many leases (can be given again) [default: 1000, 10000, and on Redis 100000].
     #[arg(long)]
     leases: Vec<usize>,
     /// How long each is measured.
@@ -27,12 +29,8 @@ pub struct BenchArgs {
     program: Option<PathBuf>,
 }
 
-/// How often each lease is renewed while it is measured.
-const HEARTBEAT: Duration = Duration::from_secs(10);
 /// How often the metrics are scraped meanwhile.
 const SCRAPE: Duration = Duration::from_secs(5);
-/// So many commands go to the server at a time.
-const AT_ONCE: usize = 500;
 
 /// Measures.
 pub fn run(args: &BenchArgs) -> Result<bool, String> {
@@ -41,25 +39,26 @@ pub fn run(args: &BenchArgs) -> Result<bool, String> {
         None => build::leaseproof()?,
     };
     let counts = match args.leases.is_empty() {
-        true => vec![1000, 10_000, 100_000],
+        true if args.store == Store::Redis => vec![1000, 10_000, 100_000],
+        true => vec![1000, 10_000],
         false => args.leases.clone(),
     };
-    let redis = Redis::start().ok_or("no redis-server: set LEASEPROOF_REDIS_SERVER, or run .ci/tools redis")?;
-    println!("| leases | readings a second | cores, monitor | RSS at most, monitor | cores, Redis | round | scrape |");
+    let load = Load::start(args.store)?;
+    println!("| leases | readings a second | cores, monitor | RSS at most, monitor | cores, store | round | scrape |");
     println!("| --- | --- | --- | --- | --- | --- | --- |");
     for count in counts {
-        println!("{}", measure(&program, &redis, count, args.seconds)?);
+        println!("{}", measure(&program, &load, count, args.seconds)?);
     }
     Ok(true)
 }
 
-fn measure(program: &PathBuf, redis: &Redis, count: usize, seconds: u64) -> Result<String, String> {
+fn measure(program: &PathBuf, load: &Load, count: usize, seconds: u64) -> Result<String, String> {
     let stop = Arc::new(AtomicBool::new(false));
-    let renewer = renew(redis, count, Arc::clone(&stop))?;
-    let monitor = Monitor::start(program, redis, count)?;
+    let renewer = load.renew(count, Arc::clone(&stop))?;
+    let monitor = Monitor::start(program, load, count)?;
     // The first rounds also find the memory that it needs.
     monitor.rounds(3)?;
-    let pids = [monitor.child.id(), redis.pid()];
+    let pids = [monitor.child.id(), load.pid()];
     let cpu_now = || pids.map(|pid| cpu::total([pid]).unwrap_or(0));
     let (began, before, rounds) = (
         Instant::now(),
@@ -100,14 +99,14 @@ struct Monitor {
 }
 
 impl Monitor {
-    fn start(program: &PathBuf, redis: &Redis, count: usize) -> Result<Self, String> {
+    fn start(program: &PathBuf, load: &Load, count: usize) -> Result<Self, String> {
         let dir = std::env::temp_dir().join(format!("leaseproof-xtask-watch-{}", std::process::id()));
         std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
         let plan = dir.join("plan.toml");
         let text = format!(
             "[budget]\nttl = \"60s\"\nheartbeat = \"10s\"\nworst_pause = \"30s\"\n[store]\nurl = \"{}\"\n[watch]\n\
              listen = \"127.0.0.1:0\"\n[[watch.lease]]\nprefix = \"bench/{count}/\"\nmax = {count}\n",
-            redis.url()
+            load.url()
         );
         std::fs::write(&plan, text).map_err(|error| error.to_string())?;
         let mut child = Command::new("setpriv")
@@ -166,52 +165,4 @@ impl Drop for Monitor {
         let _ = self.child.wait();
         let _ = std::fs::remove_dir_all(&self.dir);
     }
-}
-
-type Renewer = std::thread::JoinHandle<Result<(), String>>;
-
-/// Makes the leases, and renews each once a heartbeat.
-fn renew(redis: &Redis, count: usize, stop: Arc<AtomicBool>) -> Result<Renewer, String> {
-    let mut stream = TcpStream::connect(redis.address()).map_err(|error| error.to_string())?;
-    let all: Vec<usize> = (0..count).collect();
-    for part in all.chunks(AT_ONCE) {
-        let commands = part.iter().flat_map(|n| {
-            let key = format!("bench/{count}/{n}");
-            [
-                format!("SET {key} worker-{n}#0123456789abcdef#{n} PX 60000\r\n"),
-                format!("SET {key}:token {n}\r\n"),
-            ]
-        });
-        send(&mut stream, commands.collect())?;
-    }
-    Ok(std::thread::spawn(move || {
-        let slice = HEARTBEAT / u32::try_from(count.div_ceil(AT_ONCE)).unwrap_or(1);
-        loop {
-            for part in all.chunks(AT_ONCE) {
-                let began = Instant::now();
-                let commands = part.iter().map(|n| format!("PEXPIRE bench/{count}/{n} 60000\r\n"));
-                send(&mut stream, commands.collect())?;
-                std::thread::sleep(slice.saturating_sub(began.elapsed()));
-                if stop.load(Ordering::Relaxed) {
-                    return Ok(());
-                }
-            }
-        }
-    }))
-}
-
-/// Sends commands that are answered by one line each.
-fn send(stream: &mut TcpStream, commands: Vec<String>) -> Result<(), String> {
-    stream
-        .write_all(commands.concat().as_bytes())
-        .map_err(|error| error.to_string())?;
-    let (mut answers, mut chunk) = (0, [0; 4096]);
-    while answers < commands.len() {
-        let length = stream.read(&mut chunk).map_err(|error| error.to_string())?;
-        if length == 0 {
-            return Err("the server ended".to_owned());
-        }
-        answers += chunk[..length].iter().filter(|byte| **byte == b'\n').count();
-    }
-    Ok(())
 }

@@ -46,6 +46,11 @@ impl Tap {
         self.port
     }
 
+    /// What each connection sent.
+    pub fn raw(&self) -> Vec<Vec<u8>> {
+        self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Every command that was sent, its words in capitals, no more of them than `words`.
     pub fn commands(&self) -> Vec<Vec<String>> {
         let all = self.sent.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,7 +35,13 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 .iter()
                 .take_while(|saying| saying.at.earliest <= end.seen.latest.plus(timeline.store.longest_gap))
                 .any(|saying| saying.is(OwnerEvent::Renewed));
-            owner.said.is_empty() || renewed || owner.released_around(end.seen, timeline)
+            // One that said that it has lost it cleans up after itself, whatever it calls that.
+            let given_up = owner
+                .said_since(grant.begin.earliest)
+                .iter()
+                .take_while(|saying| saying.at.earliest <= end.seen.latest)
+                .any(|saying| saying.is(OwnerEvent::Lost));
+            owner.said.is_empty() || renewed || given_up || owner.released_around(end.seen, timeline)
         }) {
             continue;
         }

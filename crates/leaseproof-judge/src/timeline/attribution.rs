@@ -172,7 +172,12 @@ impl<'h> Claims<'h> {
                 continue;
             }
             let grant = &grants[index];
-            let next_begin = grants.get(index + 1).map(|next| next.begin.latest);
+            // A command that a lock tool starts takes its time to say so: until the next grant begins, or where
+            // none does, while this one lasts, if that is known.
+            let next_begin = match grants.get(index + 1) {
+                Some(next) => Some(next.begin.latest),
+                None => grant.lasts_until().map(|end| end.latest),
+            };
             let from = self.all.partition_point(|(_, it)| it.at.latest < grant.begin.earliest);
             let candidates = || {
                 (from..self.all.len())

@@ -14,6 +14,9 @@ use std::time::Duration;
 /// How long before its exit a process that says nothing may have released.
 const EXIT: Duration = Duration::from_millis(500);
 
+/// How long before its effect a request was sent, at the most, by an owner that stands still since.
+const ON_ITS_WAY: Duration = Duration::from_millis(500);
+
 /// Refines the ends that readings alone gave.
 pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[Deeded<'_>], faults: &[Fault<'_>]) {
     let asked: HashMap<&str, BootNanos> = faults
@@ -108,6 +111,14 @@ fn lab_released(by: By, seen: Moment, deeds: &[Deeded<'_>]) -> Option<Moment> {
 
 /// Whether its holder said that it released it.
 fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
+    // Who stood still then, and for longer than a request is on its way, released nothing, whatever it says later.
+    let by_then = Moment {
+        earliest: seen.earliest.minus(ON_ITS_WAY),
+        latest: seen.latest,
+    };
+    if owner.frozen.contain(by_then.earliest, by_then.latest) {
+        return false;
+    }
     let from = owner.said.partition_point(|saying| saying.at.latest < seen.earliest);
     // The release came after what it said before, at the earliest.
     let mut before = owner.said[..from]

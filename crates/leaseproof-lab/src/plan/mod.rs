@@ -9,6 +9,7 @@ mod margin;
 mod nearest;
 mod preset;
 mod resolve;
+mod wanted;
 mod watch;
 
 pub use complaint::PlanError;
@@ -21,5 +22,6 @@ pub use fit::{Fitted, fit};
 pub use init::commented_plan;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
-pub use resolve::{FreezeMethod, OwnerPlan, Plan, StorePlan, from_command_line, load, resolve};
+pub use resolve::{from_command_line, load, resolve};
+pub use wanted::{FreezeMethod, OwnerPlan, Plan, StorePlan};
 pub use watch::{BeliefSource, WatchLease, WatchOwner, WatchPlan, WatchPrefix, resolve_watch};

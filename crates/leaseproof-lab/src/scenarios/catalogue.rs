@@ -29,6 +29,8 @@ pub struct Spec {
 pub enum Need {
     /// A store that is reached by TCP, so that a relay can stand in between.
     Tcp,
+    /// A store in which leaseproof itself can hold the lease.
+    LabHolds,
     /// An owner of more than one process.
     Child,
     /// An owner into which the clock shim can be loaded.
@@ -75,7 +77,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::PauseWithinMargin,
@@ -120,7 +122,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::ParentOnly,
@@ -200,7 +202,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::CleanRelease,
@@ -220,7 +222,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::RenewAfterLoss,
@@ -230,7 +232,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: RECORD,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
     Spec {
         id: ScenarioId::ClockForward,
@@ -318,7 +320,7 @@ pub const ALL: &[Spec] = &[
         availability: false,
         contender: false,
         witness: WitnessMode::Enforce,
-        needs: &[],
+        needs: &[Need::LabHolds],
     },
 ];
 

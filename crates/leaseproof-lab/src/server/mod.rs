@@ -27,6 +27,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+/// How often a start is tried: another may take a free port before the server does, if only for a connection.
+const STARTS: u32 = 3;
+/// One that fails later than this fails for another reason.
+const SOON: Duration = Duration::from_secs(20);
+
 /// A running server. Dropping it kills it; the warden does, should we not.
 pub struct Server {
     wanted: Wanted,
@@ -48,7 +53,6 @@ impl Server {
         // A server has a folder of its own to be in.
         let program = recipe.find().and_then(|it| std::path::absolute(it).map_err(fail))?;
         let dir = std::path::absolute(dir).map_err(fail)?;
-        let ports = free_ports(wanted.members).map_err(fail)?;
         let mut members = Vec::new();
         for number in 0..wanted.members {
             let dir = match wanted.members {
@@ -61,10 +65,22 @@ impl Server {
             wanted,
             program,
             secret: identity::new_mark().map_err(fail)?,
-            ports,
+            ports: Vec::new(),
             members,
         };
-        server.run(warden)?;
+        let began = boot_now();
+        for attempt in 1.. {
+            server.ports = free_ports(wanted.members).map_err(fail)?;
+            match server.run(warden) {
+                Ok(()) => break,
+                Err(why) if attempt == STARTS || boot_now().since(began) > SOON => return Err(why),
+                Err(_) => {}
+            }
+            server.kill();
+            for member in &server.members {
+                member.empty()?;
+            }
+        }
         Ok(server)
     }
 
@@ -125,16 +141,29 @@ impl Server {
                     .flatten();
                 Some(MemberRole { process, role })
             });
-        let members = members.collect();
+        let mut members: Vec<MemberRole> = members.collect();
+        if self.wanted.recipe.whole.is_some() {
+            // One that took over leads nobody before those that watch it have said so.
+            let named = leaseproof_store::primary(&self.url(), timeout).ok();
+            for (member, ports) in members.iter_mut().zip(&self.ports) {
+                let is_named = named.as_ref().is_some_and(|(_, port)| *port == ports.client);
+                if let Some(role) = &mut member.role {
+                    role.leads &= is_named;
+                }
+            }
+        }
         (Moment::between(asked, boot_now()), Roles { members })
     }
 
     /// Kills all of it with SIGKILL, as a crash would end it; the moment between which and which it died.
     pub fn kill(&mut self) -> Moment {
         let asked = boot_now();
-        for member in &mut self.members {
-            member.kill();
-        }
+        // All at once: the shorter it takes, the better is it known when nobody answered any more.
+        std::thread::scope(|scope| {
+            for member in &mut self.members {
+                scope.spawn(|| member.kill());
+            }
+        });
         Moment::between(asked, boot_now())
     }
 
@@ -145,6 +174,14 @@ impl Server {
     pub fn again(&mut self, warden: &Warden, with_data: bool) -> Result<(), String> {
         for member in self.members.iter().filter(|_| !with_data) {
             member.empty()?;
+        }
+        let began = boot_now();
+        for _ in 1..STARTS {
+            match self.run(warden) {
+                Ok(()) => return Ok(()),
+                Err(why) if boot_now().since(began) > SOON => return Err(why),
+                Err(_) => self.kill(),
+            };
         }
         self.run(warden)
     }
@@ -189,8 +226,7 @@ impl Server {
     }
 }
 
-/// Ports that nobody listens on. Another may take one before the server does: then that does not start, and
-/// says so.
+/// Ports that nobody listens on now.
 fn free_ports(members: usize) -> io::Result<Vec<Ports>> {
     // All are bound at once, so that they differ.
     let listeners: Vec<TcpListener> = (0..members * 3)

@@ -144,6 +144,8 @@ fn look(
         first = Some(sample);
     }
     let mut view = store.look(key, &form, &hints)?;
+    // What was found may have a name by now that those commands need.
+    seen.by_hand = store.by_hand(key);
     keep.document("store.json", &view);
     if let Some(span) = settings.monitor {
         (settings.progress)(&Progress::Monitoring(span));

@@ -283,11 +283,11 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
     }
     if let Some(store) = seen.store {
         if let Shown::Withheld(why) = &store.connections
-            && store.refused.iter().any(|it| it == "CLIENT LIST")
+            && !store.refused.is_empty()
         {
             lacks(
                 &format!("the holder's live connection ({why})"),
-                "allow this user to run CLIENT LIST",
+                &format!("allow this user to ask: {}", store.refused.join(", ")),
             );
         }
         if let Form::Foreign(_) = store.key.form {

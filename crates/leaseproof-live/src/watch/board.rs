@@ -308,10 +308,22 @@ impl Board {
 
     /// A reading of a lease.
     pub fn lease_saw(&mut self, place: Place, at: Moment, reading: &Reading, notices: &mut Vec<Notice>) {
+        self.lease_saw_expiry(place, at, None, reading, notices);
+    }
+
+    /// The same, of a reading whose expiry was looked at before: at `expiry`.
+    pub fn lease_saw_expiry(
+        &mut self,
+        place: Place,
+        at: Moment,
+        expiry: Option<Moment>,
+        reading: &Reading,
+        notices: &mut Vec<Notice>,
+    ) {
         let Some(Some(entry)) = self.entries.get_mut(place) else {
             return;
         };
-        if let Some(change) = entry.lease.saw(at, reading, self.era, &self.terms) {
+        if let Some(change) = entry.lease.saw(at, expiry, reading, self.era, &self.terms) {
             self.own.findings += u64::from(matches!(change, Change::FenceBack { .. }));
             notices.push(Notice::Changed {
                 key: Arc::clone(&entry.key),

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// An expiry that moved by less than this did not move: servers round, and round trips differ.
 const STILL: Duration = Duration::from_millis(5);
 
+/// An expiry that is known less closely than this may have moved unseen.
+const COARSE: Duration = Duration::from_millis(100);
+
 /// How far a renewal that the TTL places may lie outside the two readings around it.
 const NEAR: Duration = Duration::from_millis(50);
 
@@ -19,6 +22,8 @@ const NEAR: Duration = Duration::from_millis(50);
 pub struct Lease {
     /// The last reading's moment.
     pub looked: Option<Moment>,
+    /// When the expiry was looked at last, where that was before the last reading.
+    pub expiry_looked: Option<Moment>,
     /// The grant in force at the last reading.
     pub grant: Option<Grant>,
     /// The last grant whose end was seen.
@@ -96,9 +101,20 @@ pub enum Change {
 }
 
 impl Lease {
-    /// Takes in one reading, asked and answered within `at`.
-    pub fn saw(&mut self, at: Moment, reading: &Reading, era: u32, terms: &Terms) -> Option<Change> {
+    /// Takes in one reading, asked and answered within `at`, whose expiry may have been looked at before.
+    pub fn saw(
+        &mut self,
+        at: Moment,
+        expiry: Option<Moment>,
+        reading: &Reading,
+        era: u32,
+        terms: &Terms,
+    ) -> Option<Change> {
         self.unreadable = None;
+        let known = self.known_at();
+        self.expiry_looked = expiry.filter(|looked| looked.latest < at.earliest);
+        // Nothing new of the expiry: what may have moved it meanwhile is not known.
+        let stale = self.expiry_looked.is_some() && self.expiry_looked == known;
         // What happened between two readings happened within this.
         let before = self.looked.map_or(BootNanos(0), |last| last.earliest);
         let since = Moment::between(before, at.latest);
@@ -119,11 +135,18 @@ impl Lease {
             .zip(held)
             .is_some_and(|(grant, held)| grant.is(held));
         if same {
-            if let (Some(grant), Some(held)) = (&mut self.grant, held) {
+            let moved_since = Moment::between(
+                known.map_or(BootNanos(0), |it| it.earliest),
+                self.expiry_looked.unwrap_or(at).latest,
+            );
+            if let (Some(grant), Some(held)) = (&mut self.grant, held)
+                && !stale
+            {
+                let since = moved_since;
                 self.renewals += u32::from(grant.goes_on(held, since, era, terms));
             }
         } else {
-            self.end(reading, since, at, terms);
+            self.end(reading, since, at, known, terms);
         }
         let mut change = None;
         match held {
@@ -151,7 +174,7 @@ impl Lease {
         self.unreadable = Some(why.chars().take(200).collect::<String>().into());
     }
 
-    fn end(&mut self, reading: &Reading, since: Moment, at: Moment, terms: &Terms) {
+    fn end(&mut self, reading: &Reading, since: Moment, at: Moment, known: Option<Moment>, terms: &Terms) {
         let Some(grant) = self.grant.take() else { return };
         // An expired row shows when exactly it expired; it was not renewed since.
         let row = reading.held.as_ref().filter(|held| held.expired && grant.is(held));
@@ -159,7 +182,8 @@ impl Lease {
         if let (Some(expires), Some(renewed)) = (grant.expires, grant.renewed) {
             // Overdue when it was last seen, and gone after its expiry: nobody had renewed it. One that was
             // not overdue may as well have been released.
-            let overdue = since.earliest.since(renewed.latest) > terms.budget.heartbeat + terms.budget.renew_timeout;
+            let looked = known.map_or(since.earliest, |it| it.earliest);
+            let overdue = looked.since(renewed.latest) > terms.budget.heartbeat + terms.budget.renew_timeout;
             if exact.is_some() || (overdue && expires.latest < at.earliest) {
                 self.lapses += 1;
                 let age = expires.earliest.since(renewed.latest);
@@ -194,9 +218,15 @@ impl Lease {
         }
     }
 
+    /// When what is known of the expiry was seen.
+    fn known_at(&self) -> Option<Moment> {
+        self.expiry_looked.or(self.looked)
+    }
+
     /// How long, at least, the lease had not been renewed at the last reading.
     fn renewal_age(&self, at: Moment) -> Option<Duration> {
         let renewed = self.grant.as_ref()?.renewed?;
+        let at = self.expiry_looked.unwrap_or(at);
         Some(at.earliest.since(renewed.latest))
     }
 
@@ -267,10 +297,22 @@ impl Grant {
             _ => false,
         };
         if !jumped || !same_era {
+            self.may_have_renewed(held, since, terms);
             return false;
         }
         self.renewed = self.placed(held, since, terms).or(Some(since));
         true
+    }
+
+    /// Where the store shows the expiry in whole seconds, a renewal may hide in what is not known of it: the
+    /// last one is then no older than the latest expiry that there can be, less the TTL.
+    fn may_have_renewed(&mut self, held: &Held, since: Moment, terms: &Terms) {
+        let ttl = self.ttl.unwrap_or(terms.budget.ttl);
+        if let (Some(expires), Some(renewed)) = (held.expires, &mut self.renewed)
+            && expires.uncertainty() > COARSE
+        {
+            renewed.latest = renewed.latest.max(expires.latest.minus(ttl).min(since.latest));
+        }
     }
 
     /// Where the plan's TTL says that the last renewal was, if that lies where one can have been.

@@ -1,6 +1,6 @@
 //! What readings show of a lease: renewals, tokens, the store's clock; and what a gap hides.
 
-use crate::tape::{Tape, ms};
+use crate::tape::{Tape, at, ms};
 use leaseproof_live::watch::board::Notice;
 use leaseproof_live::watch::lease::Change;
 use std::time::Duration;
@@ -117,4 +117,44 @@ fn a_key_that_is_no_lease_is_told_once() {
     assert_eq!(tape.series("unreadable", 100), Some(1.0));
     tape.held(1100, 1000);
     assert_eq!(tape.series("unreadable", 1200), Some(0.0));
+}
+
+#[test]
+fn renewals_that_hide_in_whole_seconds_are_no_gap() {
+    let mut tape = Tape::new();
+    tape.coarse_ms = 1100;
+    // Renewed each half second: no reading shows a later expiry than the one before may have been.
+    for second in 1..20 {
+        tape.held(second * 1000 + 100, second * 1000);
+        let age = tape
+            .series("renewal_age_seconds", second * 1000 + 200)
+            .expect("a number");
+        assert!(age < 1.0, "{second}: {age}");
+    }
+    // Nobody renews any more: that shows, less what is not known.
+    for second in 20..23 {
+        tape.held(second * 1000 + 100, 19_000);
+    }
+    let age = tape.series("renewal_age_seconds", 22_200).expect("a number");
+    assert!((2.0..3.2).contains(&age), "{age}");
+    tape.read(23_100, None, Some(1));
+    assert_eq!(tape.series("lapses_total", 23_200), Some(1.0));
+}
+
+#[test]
+fn an_expiry_that_was_looked_at_before_says_nothing_of_now() {
+    let mut tape = Tape::new();
+    tape.held(1100, 1000);
+    // Three readings of the key alone; the TTL is what the first showed.
+    for second in 2..5 {
+        tape.stale(second * 1000 + 100, 1000, at(1100, 1102));
+        let age = tape
+            .series("renewal_age_seconds", second * 1000 + 200)
+            .expect("a number");
+        assert!(age < 0.2, "{second}: {age}");
+    }
+    // Renewed meanwhile: that is seen when the TTL is looked at again.
+    tape.held(5100, 4000);
+    assert_eq!(tape.series("renewals_total", 5200), Some(1.0));
+    assert_eq!(tape.series("lapses_total", 5200), Some(0.0));
 }

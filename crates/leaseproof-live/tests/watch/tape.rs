@@ -23,6 +23,10 @@ pub struct Tape {
     /// What the server's clock is ahead of the boot clock, in ms.
     pub server_ahead_ms: i64,
     pub epoch: &'static str,
+    /// By how much the store's expiry is known worse than a round trip.
+    pub coarse_ms: u64,
+    /// When the next reading's expiry was looked at, where that was before.
+    pub expiry_seen: Option<Moment>,
 }
 
 pub fn terms() -> Terms {
@@ -59,18 +63,21 @@ impl Tape {
             notices: Vec::new(),
             server_ahead_ms: 0,
             epoch: "one/primary",
+            coarse_ms: 0,
+            expiry_seen: None,
         }
     }
 
     /// A reading at `when` ms, whose round trip takes 2 ms: holder, token, and when it expires.
     pub fn read(&mut self, when: u64, held: Option<(&str, Option<u64>, Option<u64>)>, counter: Option<u64>) {
         let during = at(when, when + 2);
+        let coarse = self.coarse_ms;
         let reading = Reading {
             previous: None,
             held: held.map(|(holder, token, expires)| Held {
                 holder: HolderId::from(holder),
                 token: token.map(Token),
-                expires: expires.map(|end| at(end, end + 2)),
+                expires: expires.map(|end| at(end - coarse / 2, end + 2 + coarse / 2)),
                 bound: None,
                 expired: false,
                 granted: None,
@@ -87,7 +94,15 @@ impl Tape {
             ..Stamp::default()
         };
         self.board.store_saw(during, &reading, stamp, &mut self.notices);
-        self.board.lease_saw(self.place, during, &reading, &mut self.notices);
+        let expiry = self.expiry_seen.take();
+        self.board
+            .lease_saw_expiry(self.place, during, expiry, &reading, &mut self.notices);
+    }
+
+    /// As `held`, with the expiry of an earlier look.
+    pub fn stale(&mut self, when: u64, renewed: u64, seen: Moment) {
+        self.expiry_seen = Some(seen);
+        self.held(when, renewed);
     }
 
     /// A lease held by `me` with token 1, renewed at `renewed`.

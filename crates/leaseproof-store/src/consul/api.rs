@@ -3,17 +3,23 @@
 //! Keys are read and written by transactions alone, whose bodies hold any key: in a path the server cleans
 //! up what looks like a folder.
 
+use super::allow::allows;
 use super::entry::Entry;
 use super::go_duration;
+use super::tools::in_path;
 use crate::error::StoreError;
 use crate::http::{Answer, Client, Place, Request};
 use crate::patience::Patience;
-use crate::url::ConsulUrl;
+use crate::url::{ConsulUrl, Layout};
 use crate::wire::{Failed, Tls};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::time::Duration;
+
+/// What `consul lock` and the Go client's `api.Lock` mark their keys with (`LockFlagValue`).
+const LOCK_FLAGS: u64 = 0x2ddc_cbc0_58a5_0c18;
 
 /// One agent.
 pub(crate) struct Api {
@@ -21,12 +27,30 @@ pub(crate) struct Api {
     pub(crate) url: ConsulUrl,
 }
 
+/// The most that a list of keys or sessions may have.
+const LIST: usize = 64 * 1024 * 1024;
+
+/// The most operations that a server takes in one transaction.
+pub(crate) const GETS: usize = 64;
+
+/// So often a transaction is sent again without the keys that are not there.
+const TRIES: usize = 4;
+
 /// A session, as the server shows it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Session {
     pub(crate) id: String,
     /// None: it lives until somebody ends it, or the agent's node fails.
     pub(crate) ttl: Option<Duration>,
+}
+
+/// What a transaction shows of one of many keys.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Found {
+    Entry(Entry),
+    Absent,
+    /// It is there, and this token may not read it.
+    Hidden,
 }
 
 /// Why a transaction did nothing.
@@ -63,6 +87,13 @@ impl Api {
             client: Client::new(places, connect_timeout)?,
             url: url.clone(),
         })
+    }
+
+    /// From now on nothing is sent but what a look may send; lists may be long.
+    pub(crate) fn only_looks(mut self) -> Self {
+        self.client.only(allows);
+        self.client.up_to(LIST);
+        self
     }
 
     pub(crate) fn disconnect(&mut self) {
@@ -193,22 +224,115 @@ impl Api {
         Ok(shown.pop().map(Session::from))
     }
 
+    /// All sessions that this token may see.
+    pub(crate) fn sessions(&mut self, patience: &mut Patience) -> Result<Vec<Session>, Failed> {
+        let shown: Vec<Shown> = self.get("/v1/session/list?consistent", patience)?;
+        Ok(shown.into_iter().map(Session::from).collect())
+    }
+
     /// The entry of a key, read through the leader.
     pub(crate) fn entry(&mut self, key: &str, patience: &mut Patience) -> Result<Option<Entry>, Failed> {
         match self.txn("?consistent", &[self.op("get", key)], patience)? {
-            Ok(mut entries) => Ok(entries.pop()),
+            // What a token may not read is left out of an answer, not refused; a key that is not there is.
+            Ok(mut entries) => entries.pop().map(Some).ok_or_else(|| Failed::NotSent(self.hidden(key))),
             Err(_) => Ok(None),
         }
     }
 
+    /// The error of a key that is there, and not for this token.
+    pub(crate) fn hidden(&self, key: &str) -> StoreError {
+        StoreError::Refused {
+            url: self.url.to_string(),
+            why: format!("the token of the URL may not do this: it lacks key:read for {key}"),
+        }
+    }
+
+    /// The entries of many keys, at most [`GETS`] and in their order, read through the leader as they stand
+    /// at one moment. A transaction fails where a key is not there, and says which are not.
+    pub(crate) fn entries(&mut self, keys: &[&str], patience: &mut Patience) -> Result<Vec<Found>, Failed> {
+        let mut there: Vec<usize> = (0..keys.len()).collect();
+        for _ in 0..TRIES {
+            let mut all = vec![Found::Absent; keys.len()];
+            if there.is_empty() {
+                return Ok(all);
+            }
+            let body: Value = there
+                .iter()
+                .map(|&at| json!({ "KV": self.op("get", keys[at]) }))
+                .collect();
+            let answer = self.call("PUT", "/v1/txn?consistent", &body, patience)?;
+            if answer.status != 409 && !answer.is_ok() {
+                return Err(self.failure(&answer));
+            }
+            let done: Transaction = self.parsed(&answer)?;
+            if answer.is_ok() {
+                let found = done.results.unwrap_or_default();
+                let mut named: HashMap<String, Entry> =
+                    found.into_iter().map(|it| (it.kv.key().to_owned(), it.kv)).collect();
+                for at in there {
+                    all[at] = named.remove(&self.place(keys[at])).map_or(Found::Hidden, Found::Entry);
+                }
+                return Ok(all);
+            }
+            let absent: Vec<usize> = done.errors.unwrap_or_default().iter().map(|it| it.op_index).collect();
+            let before = there.len();
+            let mut place = 0..;
+            there.retain(|_| place.next().is_some_and(|place| !absent.contains(&place)));
+            if there.len() == before {
+                return Err(Failed::Unknown(self.strange(&answer)));
+            }
+        }
+        Err(Failed::Unknown(StoreError::Unexpected(format!(
+            "{}: keys came and went in each of {TRIES} looks",
+            self.url
+        ))))
+    }
+
+    /// The names of the keys below a prefix, this URL's own prefix taken off.
+    pub(crate) fn keys_below(&mut self, prefix: &str, patience: &mut Patience) -> Result<Vec<String>, Failed> {
+        let whole = self.url.prefix.clone() + prefix;
+        // The server cleans such a path up, and would list another folder.
+        if whole.starts_with('/') || ["//", "/./", "/../"].iter().any(|part| whole.contains(part)) {
+            return Err(Failed::NotSent(StoreError::Unexpected(format!(
+                "the keys below {prefix} can't be listed: it has an empty part, or one of dots"
+            ))));
+        }
+        let path = format!("/v1/kv/{}?keys&consistent", in_path(&whole));
+        let answer = self.call("GET", &path, &Value::Null, patience)?;
+        let keys: Vec<String> = match answer.status {
+            404 if answer.body.is_empty() => Vec::new(),
+            200 => self.parsed(&answer)?,
+            _ => return Err(self.failure(&answer)),
+        };
+        let own = self.url.prefix.len();
+        Ok(keys
+            .into_iter()
+            .filter_map(|key| key.get(own..).map(str::to_owned))
+            .collect())
+    }
+
     /// One operation on a key.
     pub(crate) fn op(&self, verb: &str, key: &str) -> Value {
-        json!({ "Verb": verb, "Key": self.url.prefix.clone() + key })
+        json!({ "Verb": verb, "Key": self.place(key) })
     }
 
     /// One operation that a session does on a key.
     pub(crate) fn op_of(&self, verb: &str, key: &str, session: &str) -> Value {
-        json!({ "Verb": verb, "Key": self.url.prefix.clone() + key, "Session": session })
+        let mut op = json!({ "Verb": verb, "Key": self.place(key), "Session": session });
+        if self.url.layout.is_recipe() {
+            // Who finds a key without them takes it for something else than a lock, and gives up. A lock writes
+            // them, and so does an unlock.
+            op["Flags"] = json!(LOCK_FLAGS);
+        }
+        op
+    }
+
+    /// Where a lease lies.
+    pub(crate) fn place(&self, key: &str) -> String {
+        match self.url.layout {
+            Layout::Reference => format!("{}{key}", self.url.prefix),
+            Layout::LockRecipe => format!("{}{key}/.lock", self.url.prefix),
+        }
     }
 
     /// All of these, or none.
@@ -298,5 +422,7 @@ struct TxnResult {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct TxnError {
+    #[serde(default)]
+    op_index: usize,
     what: String,
 }

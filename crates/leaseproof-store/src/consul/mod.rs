@@ -22,14 +22,19 @@
 //! 20 to 35 s after the last renewal. Nothing shows when a session was renewed.
 
 mod administrator;
+mod allow;
 mod api;
 mod entry;
 mod go_duration;
+mod inspector;
 mod observer;
 mod owner;
 mod server;
+mod tools;
 
 pub(crate) use administrator::Administrator;
+pub(crate) use allow::ALLOWED;
+pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
 pub(crate) use server::role;

@@ -91,7 +91,7 @@ impl Owner {
             .api
             .entry(&grant.key, patience)
             .map_err(|failed| Failed::NotSent(failed.into_error()))?;
-        Ok(session_of(entry.as_ref(), grant).map(str::to_owned))
+        Ok(session_of(self.api.url.layout, entry.as_ref(), grant).map(str::to_owned))
     }
 
     fn extend(&mut self, grant: &Grant, ttl: Duration, patience: &mut Patience) -> Step<()> {
@@ -105,7 +105,7 @@ impl Owner {
             .api
             .entry(&grant.key, patience)
             .map_err(|failed| Failed::Unknown(failed.into_error()))?;
-        match (session_of(entry.as_ref(), grant), renewed) {
+        match (session_of(self.api.url.layout, entry.as_ref(), grant), renewed) {
             (Err(refusal), _) => Ok(Err(refusal)),
             // It ended just now, and the key is still to be freed.
             (Ok(_), None) => Ok(Err(Refusal::Gone)),
@@ -129,7 +129,9 @@ impl Owner {
         let unlock = self.api.op_of("unlock", &grant.key, &session);
         if self.api.txn("", &[unlock], patience)?.is_err() {
             let entry = self.api.entry(&grant.key, patience)?;
-            return Ok(Err(session_of(entry.as_ref(), grant).err().unwrap_or(Refusal::Gone)));
+            return Ok(Err(session_of(self.api.url.layout, entry.as_ref(), grant)
+                .err()
+                .unwrap_or(Refusal::Gone)));
         }
         // Given up is given up: a session that stays ends by its TTL.
         let _ = self.api.end_session(&session, patience);

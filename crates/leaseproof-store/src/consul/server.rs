@@ -6,6 +6,7 @@ use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::url::ConsulUrl;
 use leaseproof_model::event::Role;
+use leaseproof_model::inspect::store_view::Attribute;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use serde::Deserialize;
 use serde_json::Value;
@@ -43,6 +44,10 @@ pub(crate) struct Server {
     leader: String,
     term: Option<String>,
     node: Option<String>,
+    /// Whether the agent is a server, and what it is to the others.
+    role: Option<String>,
+    /// Whether it keeps everything in memory.
+    in_memory: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -83,7 +88,43 @@ impl Server {
             leader,
             term: text(&agent.stats["raft"]["term"]),
             node: text(&agent.config["NodeID"]),
+            role: match agent.config["Server"].as_bool() {
+                Some(true) => {
+                    text(&agent.stats["raft"]["state"]).map(|state| format!("server, {}", state.to_lowercase()))
+                }
+                Some(false) => Some("client: it passes everything on to a server".to_owned()),
+                None => None,
+            },
+            in_memory: agent.debug_config["DevMode"].as_bool().unwrap_or(false),
         })
+    }
+
+    /// What matters to a lease, as far as the token may know.
+    pub(crate) fn attributes(&self) -> Vec<Attribute> {
+        const WHY: &str = "this token may not ask: it lacks agent:read";
+        let mut all = vec![match &self.version {
+            Some(version) => Attribute::plain("version", version.clone()),
+            None => Attribute::withheld("version", WHY),
+        }];
+        let term = self.term.as_deref().unwrap_or("unknown");
+        all.push(match &self.role {
+            Some(role) => Attribute::plain("role", role.clone()),
+            None => Attribute::withheld("role", WHY),
+        });
+        all.push(Attribute::plain("leader", format!("{}, term {term}", self.leader)));
+        let persistence = match (&self.role, self.in_memory) {
+            (None, _) => Attribute::withheld("persistence", WHY),
+            (_, false) => Attribute::plain("persistence", "a log, on the disks of a majority before it answers"),
+            (_, true) => Attribute::plain("persistence", "none: a dev agent keeps everything in memory")
+                .worrying("a restart loses every lease, and its indexes, the tokens, begin again"),
+        };
+        all.extend([persistence, Attribute::plain("eviction", "none")]);
+        all
+    }
+
+    /// Whether the token may not ask the agent about itself.
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.version.is_none()
     }
 
     /// The store's epoch: leader, term, and the agent that answers. A server that lost its data may have

@@ -4,12 +4,13 @@ use crate::clock::boot_now;
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::etcd::gateway::{Gateway, Trouble};
-use crate::etcd::layout::{holder, lease_of, new_grant};
+use crate::etcd::layout::{lease_of, new_grant, ours};
 use crate::etcd::lease::{Replacing, grant, grant_lease, revoke};
-use crate::etcd::message::{Deleted, Txn, base64, get};
+use crate::etcd::message::{Deleted, Txn, base64};
 use crate::etcd::observer::Observer;
+use crate::etcd::place::{all, created, end_of};
 use crate::patience::Patience;
-use crate::url::EtcdUrl;
+use crate::url::{EtcdUrl, Layout};
 use crate::{Administer, Grant};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
@@ -18,6 +19,9 @@ use std::time::Duration;
 
 /// Operations of one transaction; the server's default bound is 128.
 const OPERATIONS: usize = 100;
+
+/// How often a step is tried again that another's came in between.
+const TRIES: usize = 10;
 
 /// The lab's access.
 pub(crate) struct Administrator {
@@ -30,6 +34,26 @@ impl Administrator {
         let mut gateway = Gateway::new(url, timeout)?;
         gateway.connect(&mut Patience::new(timeout))?;
         Ok(Self { gateway, timeout })
+    }
+
+    /// Removes the key that holds a lock, and none of those that wait behind it; false: there was none.
+    fn remove_eldest(&mut self, key: &str, patience: &mut Patience) -> Result<bool, Trouble> {
+        for _ in 0..TRIES {
+            let Some(eldest) = self.gateway.range(key, patience).map_err(Trouble::NotDone)?.one() else {
+                return Ok(false);
+            };
+            let its = json!({ "key": base64(&eldest.key) });
+            let body = json!({
+                "compare": [created(&its, "EQUAL", eldest.create_revision)],
+                "success": [{ "request_delete_range": its }],
+            });
+            if self.gateway.call::<Txn>("kv/txn", &body, patience)?.succeeded {
+                return Ok(true);
+            }
+        }
+        Err(Trouble::NotDone(StoreError::Unexpected(format!(
+            "the holder of {key} changed between two steps, {TRIES} times in a row"
+        ))))
     }
 }
 
@@ -67,11 +91,17 @@ impl Administer for Administrator {
     fn delete(&mut self, key: &str) -> Done<()> {
         let asked = boot_now();
         let patience = &mut Patience::new(self.timeout);
-        let answer = self.gateway.call::<Deleted>("kv/deleterange", &get(key), patience);
+        let removed = match self.gateway.layout {
+            Layout::Reference => self
+                .gateway
+                .call::<Deleted>("kv/deleterange", &all(Layout::Reference, key), patience)
+                .map(|answer| answer.deleted > 0),
+            Layout::LockRecipe => self.remove_eldest(key, patience),
+        };
         let during = Moment::between(asked, boot_now());
-        match answer {
-            Ok(answer) if answer.deleted > 0 => Done::applied((), during),
-            Ok(_) => Done::refused(Refusal::Gone, during),
+        match removed {
+            Ok(true) => Done::applied((), during),
+            Ok(false) => Done::refused(Refusal::Gone, during),
             Err(trouble) => trouble.done(during),
         }
     }
@@ -79,7 +109,12 @@ impl Administer for Administrator {
     fn clean(&mut self, keys: &[String]) -> Result<u64, StoreError> {
         let mut gone = 0;
         for some in keys.chunks(OPERATIONS) {
-            let delete = |key: &String| json!({ "request_delete_range": { "key": base64(key), "prev_kv": true } });
+            let layout = self.gateway.layout;
+            let delete = |key: &String| {
+                let mut range = all(layout, key);
+                range["prev_kv"] = json!(true);
+                json!({ "request_delete_range": range })
+            };
             let body = json!({ "success": some.iter().map(delete).collect::<Vec<Value>>() });
             let patience = &mut Patience::new(self.timeout);
             let answer: Txn = self
@@ -92,7 +127,7 @@ impl Administer for Administrator {
                 // A lease of ours has one key, and that is gone; a foreign one is left alone.
                 for lease in prev_kvs
                     .iter()
-                    .filter(|it| lease_of(&holder(&it.value)) == Some(it.lease))
+                    .filter(|it| ours(&it.value).is_some_and(|id| lease_of(&id) == Some(it.lease)))
                 {
                     revoke(&mut self.gateway, lease.lease, &mut Patience::new(self.timeout));
                 }
@@ -127,34 +162,5 @@ impl Administer for Administrator {
     fn replica_of(&mut self) -> Result<Option<String>, StoreError> {
         // Each member answers for the cluster: reads are linearizable, and a learner refuses them.
         Ok(None)
-    }
-}
-
-/// The first key after all that begin with `prefix`.
-fn end_of(prefix: &[u8]) -> Vec<u8> {
-    let mut end = prefix.to_vec();
-    while let Some(last) = end.pop() {
-        if last < 0xff {
-            end.push(last + 1);
-            return end;
-        }
-    }
-    // Every key that there is.
-    vec![0]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_prefix_ends_before_the_next() {
-        for (prefix, end) in [
-            (&b"canary/"[..], &b"canary0"[..]),
-            (b"a\xff", b"b"),
-            (b"\xff\xff", b"\0"),
-        ] {
-            assert_eq!(end_of(prefix), end);
-        }
     }
 }

@@ -11,6 +11,7 @@
 
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
+use std::time::Duration;
 
 const SECOND: i128 = 1_000_000_000;
 
@@ -83,6 +84,19 @@ impl Known {
             moves: 0,
             last: look,
         }
+    }
+
+    /// When it was looked at last.
+    pub(super) fn looked(&self) -> Moment {
+        self.last.at
+    }
+
+    /// Whether it is time for another look: a tenth of the TTL has passed since the last one, or a third of
+    /// what was left then.
+    pub(super) fn is_due(&self, now: BootNanos) -> bool {
+        let granted = Duration::from_secs(u64::try_from(self.last.granted).unwrap_or(0));
+        let left = self.expiry.earliest.since(self.last.at.latest);
+        now.since(self.last.at.earliest) >= (granted / 10).min(left / 3)
     }
 
     /// By one look more.

@@ -2,11 +2,13 @@
 
 use crate::done::Done;
 use crate::error::StoreError;
-use crate::etcd::message::{Login, Range, Refusal, Streamed, first, get};
+use crate::etcd::allow::allows;
+use crate::etcd::message::{Login, Range, Refusal, Streamed, first};
+use crate::etcd::place;
 use crate::etcd::server::{is_definite, is_stale_login, refusal};
 use crate::http::{Answer, Client, Place, Request};
 use crate::patience::Patience;
-use crate::url::EtcdUrl;
+use crate::url::{EtcdUrl, Layout};
 use crate::wire::{Failed, Tls};
 use leaseproof_model::moment::Moment;
 use serde::de::DeserializeOwned;
@@ -40,6 +42,8 @@ impl Trouble {
 /// One member of a cluster; another, once it does not answer or has lost the others.
 pub(super) struct Gateway {
     client: Client,
+    /// Whose layout the keys have.
+    pub(super) layout: Layout,
     /// User and password.
     login: Option<(String, String)>,
     /// What the server gave for them.
@@ -65,9 +69,21 @@ impl Gateway {
         }
         Ok(Self {
             client: Client::new(places, connect_timeout)?,
+            layout: url.layout,
             login: url.login.clone(),
             token: None,
         })
+    }
+
+    /// The way to the same server.
+    pub(super) fn place(&self) -> &Place {
+        self.client.place()
+    }
+
+    /// From now on nothing is sent but what a look may send.
+    pub(super) fn only_looks(mut self) -> Self {
+        self.client.only(allows);
+        self
     }
 
     pub(super) fn disconnect(&mut self) {
@@ -128,9 +144,10 @@ impl Gateway {
         }
     }
 
-    /// The key, by a linearizable read.
-    pub(super) fn range(&mut self, key: &str, patience: &mut Patience) -> Result<Range, StoreError> {
-        self.read("kv/range", &get(key), patience)
+    /// The key that holds the lease, by a linearizable read.
+    pub(super) fn range(&mut self, key: impl AsRef<[u8]>, patience: &mut Patience) -> Result<Range, StoreError> {
+        let question = place::first(self.layout, key, 1);
+        self.read("kv/range", &question, patience)
     }
 
     fn log_in(&mut self, patience: &mut Patience) -> Result<(), Trouble> {

@@ -33,20 +33,16 @@ pub(super) fn lease_of(holder: &HolderId) -> Option<i64> {
     lease_id(holder_parts(holder).1)
 }
 
-/// Who a stored value says holds the lease: our own form, or a foreign secret by its hash.
-pub(super) fn holder(value: &[u8]) -> HolderId {
-    ours(value).unwrap_or_else(|| foreign(value))
-}
-
-fn ours(value: &[u8]) -> Option<HolderId> {
+/// The holder that a value of our own form names.
+pub(super) fn ours(value: &[u8]) -> Option<HolderId> {
     let text = std::str::from_utf8(value).ok()?;
     let (name, incarnation) = text.rsplit_once('#')?;
     lease_id(incarnation).filter(|_| !name.is_empty())?;
     Some(HolderId::from(text))
 }
 
-/// Hashed; a form that is Redis's own is a secret here like any other.
-fn foreign(value: &[u8]) -> HolderId {
+/// A foreign value is a secret, by its hash; a form that is Redis's own is one like any other.
+pub(super) fn foreign(value: &[u8]) -> HolderId {
     let mut opaque = b"etcd:".to_vec();
     opaque.extend_from_slice(value);
     // The ending keeps it from having any form of ours.
@@ -64,7 +60,7 @@ mod tests {
             let (id, lease) = new_grant("a#1");
             assert!(lease > 0);
             assert_eq!(lease_of(&id), Some(lease));
-            assert_eq!(holder(id.as_str().as_bytes()), id);
+            assert_eq!(ours(id.as_str().as_bytes()), Some(id));
         }
     }
 
@@ -82,10 +78,11 @@ mod tests {
             b"a#b#7",
             b"\xffa#0123456789abcdef",
         ] {
-            let id = holder(secret);
+            assert_eq!(ours(secret), None);
+            let id = foreign(secret);
             assert!(id.as_str().starts_with("value#"), "{id}");
-            assert_eq!(holder(secret), id);
+            assert_eq!(foreign(secret), id);
         }
-        assert_ne!(holder(b"one"), holder(b"two"));
+        assert_ne!(foreign(b"one"), foreign(b"two"));
     }
 }

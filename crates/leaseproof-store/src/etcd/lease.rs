@@ -6,8 +6,10 @@ use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::etcd::gateway::{Gateway, Trouble};
 use crate::etcd::layout::new_grant;
-use crate::etcd::message::{Anything, LeaseAnswer, Streamed, Txn, base64, get, put};
+use crate::etcd::message::{Anything, KeyValue, LeaseAnswer, Range, Streamed, Txn, base64, put};
+use crate::etcd::place::{all, created, first, slot};
 use crate::patience::Patience;
+use crate::url::Layout;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
 use serde_json::{Value, json};
@@ -81,21 +83,22 @@ pub(super) fn grant(
             Err(error) => return Done::failed(error, during()),
         }
     }
+    let terms = match terms(gateway, key, replacing, patience) {
+        Ok(terms) => terms,
+        Err(error) => return Done::failed(error, during()),
+    };
     let (id, lease) = new_grant(holder);
     if let Err(trouble) = grant_lease(gateway, lease, ttl, patience) {
         // Granted or not, such a lease has no key, and ends by itself: the key was not acquired.
         return Done::failed(trouble.into_error(), during());
     }
-    let compare: Value = match replacing {
-        Replacing::Nobody => json!([{
-            "target": "CREATE", "result": "EQUAL", "key": base64(key), "create_revision": "0",
-        }]),
-        Replacing::Anybody => json!([]),
-    };
+    let slot = slot(gateway.layout, key, lease);
+    let mut success = terms.first;
+    success.push(json!({ "request_put": put(&slot, id.as_str(), lease) }));
     let body = json!({
-        "compare": compare,
-        "success": [{ "request_put": put(key, id.as_str(), lease) }],
-        "failure": [{ "request_range": get(key) }],
+        "compare": terms.compare,
+        "success": success,
+        "failure": [{ "request_range": first(gateway.layout, key, 1) }],
     });
     match gateway.call::<Txn>("kv/txn", &body, patience) {
         Ok(txn) if txn.succeeded => Done::applied(
@@ -112,6 +115,58 @@ pub(super) fn grant(
             Done::refused(Refusal::Held, during)
         }
         Err(trouble) => trouble.done(during()),
+    }
+}
+
+/// On which terms a key is granted.
+struct Terms {
+    /// What must be so.
+    compare: Vec<Value>,
+    /// What is done first.
+    first: Vec<Value>,
+}
+
+fn terms(gateway: &mut Gateway, key: &str, replacing: Replacing, patience: &mut Patience) -> Result<Terms, StoreError> {
+    let layout = gateway.layout;
+    let everything = all(layout, key);
+    let free = Terms {
+        compare: vec![created(&everything, "EQUAL", 0)],
+        first: Vec::new(),
+    };
+    match (replacing, layout) {
+        (Replacing::Nobody, _) => Ok(free),
+        // A put over a key replaces its holder.
+        (Replacing::Anybody, Layout::Reference) => Ok(Terms {
+            compare: Vec::new(),
+            first: Vec::new(),
+        }),
+        (Replacing::Anybody, Layout::LockRecipe) => {
+            let queue: Range = gateway.read("kv/range", &first(layout, key, 2), patience)?;
+            match &queue.kvs[..] {
+                [] => Ok(free),
+                [
+                    KeyValue {
+                        key, create_revision, ..
+                    },
+                ] => {
+                    let its = json!({ "key": base64(key) });
+                    let compare = vec![
+                        created(&its, "EQUAL", *create_revision),
+                        // Nobody queued behind it meanwhile.
+                        created(&everything, "LESS", create_revision + 1),
+                    ];
+                    Ok(Terms {
+                        compare,
+                        first: vec![json!({ "request_delete_range": its })],
+                    })
+                }
+                // Whoever has queued before us would be the next.
+                _ => Err(StoreError::Unexpected(format!(
+                    "others wait for the lock {key}, and the next of them gets what is taken from its holder: a \
+                     theft by somebody else can't be expressed in this recipe while they wait"
+                ))),
+            }
+        }
     }
 }
 

@@ -27,6 +27,12 @@ fn bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u8>, D::Error> {
     STANDARD.decode(text).map_err(D::Error::custom)
 }
 
+fn many_bytes<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Vec<u8>>, D::Error> {
+    let texts = Vec::<String>::deserialize(from)?;
+    let decoded = texts.iter().map(|text| STANDARD.decode(text));
+    decoded.collect::<Result<_, _>>().map_err(D::Error::custom)
+}
+
 /// What comes with every answer.
 #[derive(Deserialize, Clone, PartialEq, Eq, Debug, Default)]
 #[serde(default)]
@@ -46,7 +52,11 @@ pub(super) struct Header {
 #[serde(default)]
 pub(super) struct KeyValue {
     #[serde(deserialize_with = "bytes")]
+    pub(super) key: Vec<u8>,
+    #[serde(deserialize_with = "bytes")]
     pub(super) value: Vec<u8>,
+    #[serde(deserialize_with = "number")]
+    pub(super) create_revision: u64,
     #[serde(deserialize_with = "number")]
     pub(super) mod_revision: u64,
     /// The lease that it is attached to; 0: none.
@@ -113,6 +123,9 @@ pub(super) struct LeaseAnswer {
     pub(super) ttl: i64,
     #[serde(rename = "grantedTTL", deserialize_with = "number")]
     pub(super) granted: i64,
+    /// The keys attached to it, where they were asked for.
+    #[serde(deserialize_with = "many_bytes")]
+    pub(super) keys: Vec<Vec<u8>>,
 }
 
 /// A message of a stream.
@@ -129,9 +142,40 @@ pub(super) struct Streamed {
 pub(super) struct Status {
     pub(super) header: Header,
     pub(super) version: String,
-    /// The member that leads, as this one knows; 0: none.
+    #[serde(rename = "dbSize", deserialize_with = "number")]
+    pub(super) db_size: u64,
+    #[serde(rename = "dbSizeInUse", deserialize_with = "number")]
+    pub(super) db_in_use: u64,
+    /// Zero: nobody leads.
     #[serde(deserialize_with = "number")]
     pub(super) leader: u64,
+    #[serde(rename = "raftIndex", deserialize_with = "number")]
+    pub(super) raft_index: u64,
+    #[serde(rename = "raftAppliedIndex", deserialize_with = "number")]
+    pub(super) applied_index: u64,
+    /// Alarms, and that nobody leads.
+    pub(super) errors: Vec<String>,
+    #[serde(rename = "isLearner")]
+    pub(super) is_learner: bool,
+}
+
+/// An answer to `cluster/member/list`.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Members {
+    pub(super) members: Vec<Member>,
+}
+
+/// A member of the cluster.
+#[derive(Deserialize, Default)]
+#[serde(default)]
+pub(super) struct Member {
+    /// Empty: it was added and has never been started.
+    pub(super) name: String,
+    #[serde(rename = "ID", deserialize_with = "number")]
+    pub(super) id: u64,
+    #[serde(rename = "isLearner")]
+    pub(super) is_learner: bool,
 }
 
 /// An answer to `auth/authenticate`.
@@ -167,11 +211,6 @@ pub(super) fn first<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
         Some(Err(error)) => Err(error.to_string()),
         None => Err("it is no JSON object".to_owned()),
     }
-}
-
-/// The operation that reads a key.
-pub(super) fn get(key: &str) -> Value {
-    json!({ "key": base64(key) })
 }
 
 /// The operation that puts a key, attached to a lease.

@@ -4,21 +4,30 @@
 //! - `layout`: what is stored, and how a grant's name gives its lease
 //! - `gateway`: calls, the login, and which errors mean *certainly not done*
 //! - `lease`: granting and revoking leases
+//! - `place`: where a lease lies, in our own layout and in that of `etcdctl lock`
 //!
 //! One member is asked, and another once it does not answer. Each read of a key is linearizable, so that it does
 //! not matter which.
 
 mod administrator;
+mod allow;
 mod expiry;
 mod gateway;
+mod inspector;
 mod layout;
 mod lease;
+mod listing;
+mod many;
 mod message;
 mod observer;
 mod owner;
+mod place;
 mod server;
+mod tools;
 
 pub(crate) use administrator::{Administrator, facts};
+pub(crate) use allow::ALLOWED;
+pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
 pub(crate) use server::role;

@@ -5,20 +5,25 @@
 //! and the same lease all the time in between, so that the TTL was this holder's when it was shown. If
 //! it has another, all is asked again.
 
-use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::expiry::{Known, Look};
 use crate::etcd::gateway::Gateway;
-use crate::etcd::layout::holder;
+use crate::etcd::listing::leases_below;
+use crate::etcd::many::{KEYS, Many};
 use crate::etcd::message::{KeyValue, LeaseAnswer, Status};
+use crate::etcd::place::{holder, token};
 use crate::etcd::server::{USUAL_FLOOR, epoch, facts};
+use crate::http::Pipeline;
+use crate::inspect::shown_key;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::EtcdUrl;
+use crate::{Listing, Observe, OneOfMany, one_by_one};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
-use leaseproof_model::name::{HolderId, Token};
+use leaseproof_model::name::HolderId;
 use leaseproof_model::store::StoreFacts;
 use serde_json::json;
 use std::collections::HashMap;
@@ -36,16 +41,18 @@ const UNKNOWN_LEASES: u8 = 8;
 const NAP: Duration = Duration::from_millis(10);
 
 /// Beyond this the shown TTL is that of a leader that has not taken its leases over yet: for ever.
-const FOR_EVER: i64 = 9_000_000_000;
+pub(super) const FOR_EVER: i64 = 9_000_000_000;
 
 /// An observer.
 pub(crate) struct Observer {
-    gateway: Gateway,
-    timeout: Duration,
+    pub(super) gateway: Gateway,
+    pub(super) timeout: Duration,
     facts: StoreFacts,
     seen: Seen<State>,
     /// What is known of the grant that a key had at the last look.
     known: HashMap<String, Watched>,
+    /// The connection of readings of many keys.
+    many: Many,
 }
 
 /// The state of a key, free of what differs from reading to reading by itself: holder, token, lease and
@@ -54,11 +61,21 @@ type State = (Option<(HolderId, u64, i64, Option<u64>)>, String);
 
 /// A grant that is watched.
 #[derive(Clone, PartialEq)]
-struct Watched {
+pub(super) struct Watched {
     key: KeyValue,
     epoch: String,
     /// `None`: not looked at yet.
     expiry: Option<Known>,
+}
+
+impl Watched {
+    /// Its lease, where it is time to ask for its TTL; 0: none.
+    fn due_lease(&self, now: BootNanos) -> i64 {
+        match self.expiry.is_none_or(|it| it.is_due(now)) {
+            true => self.key.lease,
+            false => 0,
+        }
+    }
 }
 
 /// What a reading found.
@@ -71,7 +88,7 @@ struct Found {
 
 impl Observer {
     pub(crate) fn open(url: &EtcdUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut gateway = Gateway::new(url, timeout)?;
+        let mut gateway = Gateway::new(url, timeout)?.only_looks();
         let patience = &mut Patience::new(timeout);
         gateway.connect(patience)?;
         let version = match gateway.read::<Status>("maintenance/status", &json!({}), patience) {
@@ -80,10 +97,12 @@ impl Observer {
             Err(StoreError::Refused { why, .. }) if why.contains("permission denied") => String::new(),
             Err(error) => return Err(error),
         };
+        let pipeline = Pipeline::new(gateway.place().clone())?;
         Ok(Self {
+            many: Many::new(url, pipeline, timeout),
             gateway,
             timeout,
-            facts: facts(&version, USUAL_FLOOR),
+            facts: facts(&version, USUAL_FLOOR, url.layout),
             seen: Seen::new(),
             known: HashMap::new(),
         })
@@ -91,12 +110,13 @@ impl Observer {
 
     /// The same, with the floor that the server was seen to have.
     pub(super) fn facts_with_floor(&self, floor: Duration) -> StoreFacts {
-        facts(&self.facts.version, floor)
+        facts(&self.facts.version, floor, self.gateway.layout)
     }
 
     /// One consistent look.
-    fn look(&mut self, key: &str, patience: &mut Patience) -> Result<Found, StoreError> {
-        let mut watched = self.known.get(key).cloned();
+    fn look(&mut self, key: &[u8], patience: &mut Patience) -> Result<Found, StoreError> {
+        let name = shown_key(key);
+        let mut watched = self.known.get(&name).cloned();
         let mut unknown_leases = 0;
         for _ in 0..TRIES {
             let asked = boot_now();
@@ -110,7 +130,7 @@ impl Observer {
             let answered = boot_now();
             let epoch = epoch(&range.header);
             let Some(found) = range.one() else {
-                self.known.remove(key);
+                self.known.remove(&name);
                 return Ok(Found {
                     at: Moment::between(asked_key, answered),
                     epoch,
@@ -149,7 +169,7 @@ impl Observer {
                 },
             };
             self.known.insert(
-                key.to_owned(),
+                name,
                 Watched {
                     key: found.clone(),
                     epoch: epoch.clone(),
@@ -163,7 +183,7 @@ impl Observer {
             });
         }
         Err(StoreError::Unexpected(format!(
-            "the key {key} or its leader changed in each of {TRIES} looks"
+            "the key {name} or its leader changed in each of {TRIES} looks"
         )))
     }
 
@@ -189,7 +209,7 @@ impl Observer {
 }
 
 /// What a server says of a lease.
-enum Shown {
+pub(super) enum Shown {
     At(Look, String),
     /// It knows none.
     NoLease,
@@ -207,20 +227,55 @@ impl Observe for Observer {
     }
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
+        self.read_key(key.as_bytes())
+    }
+
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        if self.gateway.layout.is_recipe() {
+            return one_by_one(self, keys);
+        }
+        let mut all = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(KEYS) {
+            all.extend(self.batch(keys)?);
+        }
+        Ok(all)
+    }
+
+    fn expiry_seen(&self, key: &str) -> Option<Moment> {
+        Some(self.known.get(&shown_key(key.as_bytes()))?.expiry?.looked())
+    }
+
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        if self.gateway.layout.is_recipe() {
+            return Ok(None);
+        }
+        leases_below(&mut self.gateway, self.timeout, prefix, most).map(Some)
+    }
+}
+
+impl Observer {
+    /// A reading of a key that may be no UTF-8.
+    pub(super) fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
         let patience = &mut Patience::new(self.timeout);
         self.gateway.connect(patience)?;
-        let Found { at, epoch, held } = self.look(key, patience)?;
-        let held = held.map(|(key, expiry)| (holder(&key.value), key, expiry));
+        let found = self.look(key, patience)?;
+        Ok(self.reading(&shown_key(key), found))
+    }
+
+    fn reading(&mut self, name: &str, found: Found) -> (Moment, Reading) {
+        let Found { at, epoch, held } = found;
+        let layout = self.gateway.layout;
+        let held = held.map(|(key, expiry)| (holder(layout, &key), key, expiry));
         let state = held.as_ref().map(|(holder, key, expiry)| {
             let moves = expiry.map(|known| known.moves);
             (holder.clone(), key.mod_revision, key.lease, moves)
         });
-        let previous = self.seen.note(key, at.earliest, (state, epoch.clone()));
+        let previous = self.seen.note(name, at.earliest, (state, epoch.clone()));
         let reading = Reading {
             previous,
             held: held.map(|(holder, key, expiry)| Held {
                 holder,
-                token: Some(Token(key.mod_revision)),
+                token: token(layout, &key),
                 expires: expiry.map(|known| known.expiry),
                 bound: None,
                 // Whatever its TTL says: it is held while the key is there.
@@ -233,6 +288,121 @@ impl Observe for Observer {
             server_ns: None,
             epoch: Some(epoch),
         };
-        Ok((at, reading))
+        (at, reading)
+    }
+
+    /// At most [`KEYS`] of them. What changed hands since the last batch is asked for again.
+    fn batch(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let names: Vec<String> = keys.iter().map(|key| shown_key(key.as_bytes())).collect();
+        let mut answers: Vec<Option<OneOfMany>> = keys.iter().map(|_| None).collect();
+        let mut open: Vec<usize> = (0..keys.len()).collect();
+        for _ in 0..AGAIN {
+            let asked: Vec<&str> = open.iter().map(|&at| keys[at]).collect();
+            let watched: Vec<Option<Watched>> = open.iter().map(|&at| self.known.get(&names[at]).cloned()).collect();
+            let now = boot_now();
+            let due = |it: &Option<Watched>| it.as_ref().map_or(0, |it| it.due_lease(now));
+            let leases: Vec<i64> = watched.iter().map(due).collect();
+            let batch = match self.many.ask(&asked, &leases) {
+                Ok(batch) => batch,
+                // One key that is too large, or closed to this user, spoils the whole.
+                Err(error) if is_of_one_key(&error) => break,
+                Err(error) => return Err(error),
+            };
+            let mut next = Vec::new();
+            let of_each = open
+                .into_iter()
+                .zip(watched)
+                .zip(batch.shown.into_iter().zip(batch.found));
+            for ((at, watched), (shown, found)) in of_each {
+                let name = &names[at];
+                let held = match found {
+                    None => {
+                        self.known.remove(name);
+                        None
+                    }
+                    Some(key) => match one_of_batch(watched, shown, &key, &batch.epoch) {
+                        Step::Known(expiry) => {
+                            self.know(name, &key, &batch.epoch, expiry);
+                            Some((key, expiry))
+                        }
+                        Step::Again => {
+                            self.know(name, &key, &batch.epoch, None);
+                            next.push(at);
+                            continue;
+                        }
+                        Step::Alone => {
+                            next.push(at);
+                            continue;
+                        }
+                    },
+                };
+                let found = Found {
+                    at: batch.during,
+                    epoch: batch.epoch.clone(),
+                    held,
+                };
+                answers[at] = Some(Ok(self.reading(name, found)));
+            }
+            open = next;
+            if open.is_empty() {
+                break;
+            }
+        }
+        let mut all = Vec::with_capacity(keys.len());
+        for (key, answer) in keys.iter().zip(answers) {
+            all.push(match answer {
+                Some(answer) => answer,
+                None => match self.read(key) {
+                    Err(error) if !is_of_one_key(&error) => return Err(error),
+                    answer => answer,
+                },
+            });
+        }
+        Ok(all)
+    }
+
+    fn know(&mut self, name: &str, key: &KeyValue, epoch: &str, expiry: Option<Known>) {
+        let watched = Watched {
+            key: key.clone(),
+            epoch: epoch.to_owned(),
+            expiry,
+        };
+        self.known.insert(name.to_owned(), watched);
+    }
+}
+
+/// So often a batch is asked for what changed hands, before each of these is looked at alone.
+const AGAIN: u8 = 3;
+
+/// What comes of a key in a batch.
+enum Step {
+    /// It is as it was when its lease was asked for.
+    Known(Option<Known>),
+    /// It is another than the one whose lease was asked for.
+    Again,
+    /// Its leader is new, or knows no such lease: that takes a closer look.
+    Alone,
+}
+
+fn one_of_batch(watched: Option<Watched>, shown: Option<Shown>, key: &KeyValue, epoch: &str) -> Step {
+    match (watched.filter(|it| it.key == *key && it.epoch == epoch), shown) {
+        (None, _) if key.lease == 0 => Step::Known(None),
+        (None, _) => Step::Again,
+        // It has no lease, or it was not time to ask for its TTL.
+        (Some(before), None) => Step::Known(before.expiry),
+        (Some(before), Some(Shown::At(look, by))) if by == epoch => Step::Known(Some(match before.expiry {
+            Some(known) => known.then(look),
+            None => Known::first(look),
+        })),
+        _ => Step::Alone,
+    }
+}
+
+/// Whether an error is about one key, and says nothing about the next.
+fn is_of_one_key(error: &StoreError) -> bool {
+    match error {
+        StoreError::Unexpected(_) => true,
+        StoreError::Refused { why, .. } => why.contains("permission denied"),
+        _ => false,
     }
 }

@@ -6,7 +6,8 @@ use crate::error::StoreError;
 use crate::etcd::gateway::{Gateway, Trouble};
 use crate::etcd::layout::lease_of;
 use crate::etcd::lease::{Replacing, grant, keep_alive, revoke, seconds};
-use crate::etcd::message::{KeyValue, Txn, base64, get};
+use crate::etcd::message::{KeyValue, Txn, base64};
+use crate::etcd::place::{first, slot};
 use crate::patience::Patience;
 use crate::url::EtcdUrl;
 use crate::{Grant, Lease};
@@ -85,14 +86,16 @@ impl Lease for Owner {
     fn release(&mut self, grant: &Grant, timeout: Duration) -> Done<()> {
         let asked = boot_now();
         let patience = &mut Patience::new(timeout);
-        let key = base64(&grant.key);
+        let layout = self.gateway.layout;
+        // A grant of a foreign client has no lease that its name would tell, and is none of ours to release.
+        let key = base64(slot(layout, &grant.key, lease_of(&grant.holder).unwrap_or_default()));
         let body = json!({
             "compare": [
                 { "target": "MOD", "result": "EQUAL", "key": key, "mod_revision": grant.token.to_string() },
                 { "target": "VALUE", "result": "EQUAL", "key": key, "value": base64(grant.holder.as_str()) },
             ],
             "success": [{ "request_delete_range": { "key": key } }],
-            "failure": [{ "request_range": get(&grant.key) }],
+            "failure": [{ "request_range": first(layout, &grant.key, 1) }],
         });
         let answer: Result<Txn, Trouble> = self.gateway.call("kv/txn", &body, patience);
         let during = Moment::between(asked, boot_now());

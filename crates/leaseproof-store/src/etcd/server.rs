@@ -4,7 +4,7 @@ use crate::error::StoreError;
 use crate::etcd::gateway::Gateway;
 use crate::etcd::message::{Header, Refusal, Status};
 use crate::patience::Patience;
-use crate::url::EtcdUrl;
+use crate::url::{EtcdUrl, Layout};
 use leaseproof_model::event::Role;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use serde_json::json;
@@ -31,7 +31,11 @@ pub(super) fn epoch(header: &Header) -> String {
 }
 
 /// The semantics of a server.
-pub(super) fn facts(version: &str, floor: Duration) -> StoreFacts {
+pub(super) fn facts(version: &str, floor: Duration, layout: Layout) -> StoreFacts {
+    let what = match layout {
+        Layout::Reference => "the key",
+        Layout::LockRecipe => "the holder's key below the lock's name",
+    };
     StoreFacts {
         kind: "etcd".to_owned(),
         version: if version.is_empty() { "unknown" } else { version }.to_owned(),
@@ -47,10 +51,10 @@ pub(super) fn facts(version: &str, floor: Duration) -> StoreFacts {
         ttl_ceiling: None,
         lock_delay: Duration::ZERO,
         clock: StoreClock::ServerSteady,
-        expired_means: "the lease was revoked and the key went with it, in one revision: the leader's steady \
-                        clock has passed the expiry. A TTL of zero or less alone is no expiry, while the key is \
-                        there"
-            .to_owned(),
+        expired_means: format!(
+            "the lease was revoked and {what} went with it, in one revision: the leader's steady clock has passed \
+             the expiry. A TTL of zero or less alone is no expiry, while the key is there"
+        ),
         expiry_proof: ExpiryProof::SeenGone,
         consistent_reading: true,
         exact_moments: false,

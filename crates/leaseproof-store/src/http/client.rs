@@ -20,6 +20,9 @@ use tokio::task::{JoinHandle, yield_now};
 /// The most that status line and headers may have.
 const HEAD: usize = 64 * 1024;
 
+/// How an answer of more than [`LIMIT`] is told.
+pub(crate) const TOO_LONG: &str = "an answer of more than 1 MiB";
+
 /// Where a server is, and how errors name it.
 #[derive(Clone)]
 pub(crate) struct Place {
@@ -35,7 +38,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// What stands in the `Host` header.
-    fn authority(&self) -> String {
+    pub(super) fn authority(&self) -> String {
         match self.host.parse::<Ipv6Addr>() {
             Ok(_) => format!("[{}]:{}", self.host, self.port),
             Err(_) => format!("{}:{}", self.host, self.port),
@@ -52,6 +55,10 @@ pub(crate) struct Client {
     connect_timeout: Duration,
     link: Option<Link>,
     connections: u64,
+    /// What may be sent; none: everything.
+    may: Option<fn(&Request) -> bool>,
+    /// The most that an answer's body may have.
+    limit: usize,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
 }
@@ -77,8 +84,21 @@ impl Client {
             connect_timeout,
             link: None,
             connections: 0,
+            may: None,
+            limit: LIMIT,
             runtime: Some(runtime),
         })
+    }
+
+    /// From now on a request that `may` does not allow is refused, before its first byte.
+    pub(crate) fn only(&mut self, may: fn(&Request) -> bool) {
+        self.may = Some(may);
+    }
+
+    /// Lets an answer be longer than [`LIMIT`].
+    #[cfg_attr(not(feature = "consul"), expect(dead_code, reason = "etcd's are had in pages"))]
+    pub(crate) fn up_to(&mut self, limit: usize) {
+        self.limit = limit;
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -126,6 +146,13 @@ impl Client {
     /// After a failure the connection is gone: an answer that comes late must not be taken for that
     /// of the next request.
     pub(crate) fn ask(&mut self, request: &Request, patience: &mut Patience) -> Result<Answer, Failed> {
+        if self.may.is_some_and(|may| !may(request)) {
+            let what = format!("{} {}", request.method(), request.path());
+            return Err(Failed::NotSent(StoreError::Unexpected(format!(
+                "{what} is not among what a look may send: nothing was sent"
+            ))));
+        }
+        let limit = self.limit;
         let request = request.to_http(&self.place().authority()).map_err(|error| {
             Failed::NotSent(StoreError::Unexpected(format!("a request that can't be sent: {error}")))
         })?;
@@ -136,7 +163,7 @@ impl Client {
         let answer = runtime.block_on(async {
             let work = pin!(async {
                 let (head, body) = sender.send_request(request).await.map_err(Broken::Http)?.into_parts();
-                let body = Limited::new(body, LIMIT).collect().await.map_err(Broken::Body)?;
+                let body = Limited::new(body, limit).collect().await.map_err(Broken::Body)?;
                 Ok::<_, Broken>(Answer {
                     status: head.status.as_u16(),
                     headers: head.headers,
@@ -262,9 +289,7 @@ impl Broken {
             }
             Self::Http(error) if error.is_incomplete_message() => unreachable(place, "it closed without an answer"),
             Self::Http(error) => unreachable(place, chain(error)),
-            Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => {
-                unexpected("an answer of more than 1 MiB")
-            }
+            Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => unexpected(TOO_LONG),
             Self::Body(error) => unreachable(place, format!("the answer broke off: {}", chain(&**error))),
         }
     }

@@ -7,12 +7,15 @@
 
 mod answer;
 mod client;
+mod pipeline;
 mod request;
+mod scanner;
 mod socket;
 
 pub(crate) use answer::Answer;
-pub(crate) use client::{Client, Place};
+pub(crate) use client::{Client, Place, TOO_LONG};
+pub(crate) use pipeline::{Answered, Pipeline};
 pub(crate) use request::Request;
 
-/// The most that an answer's body may have; more is an error, and the connection is dropped.
+/// The most that an answer's body may have, unless a longer one is asked for; more is an error, and the connection is dropped.
 pub(crate) const LIMIT: usize = 1024 * 1024;

@@ -43,6 +43,19 @@ impl Request {
         self
     }
 
+    pub(crate) fn method(&self) -> &'static str {
+        self.method
+    }
+
+    /// The path, without its query.
+    pub(crate) fn path(&self) -> &str {
+        self.path.split('?').next().unwrap_or(&self.path)
+    }
+
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.body
+    }
+
     pub(super) fn to_http(&self, authority: &str) -> Result<http::Request<Full<Bytes>>, http::Error> {
         let mut request = http::Request::builder()
             .method(self.method)

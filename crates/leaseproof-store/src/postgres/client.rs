@@ -106,10 +106,16 @@ impl Client {
     /// Runs a statement that `choose` picks, and reads all its rows.
     pub(crate) fn ask(
         &mut self,
-        choose: impl FnOnce(&Statements) -> &str,
+        choose: impl Fn(&Statements) -> &str,
         values: &[Value<'_>],
         patience: &mut Patience,
     ) -> Result<Vec<Row>, Failed> {
+        if self.access == Access::Read && !self.statements.is_look(choose(&self.statements)) {
+            return Err(Failed::NotSent(StoreError::Unexpected(format!(
+                "{} is not among what a look may send: nothing was sent",
+                choose(&self.statements)
+            ))));
+        }
         self.connected(patience).map_err(Failed::NotSent)?;
         let (Some(runtime), Some(link)) = (&self.runtime, &mut self.link) else {
             return Err(Failed::NotSent(unreachable(&self.url, &"not connected")));
@@ -152,7 +158,7 @@ impl Client {
     /// As `ask`, for those who change nothing.
     pub(crate) fn look(
         &mut self,
-        choose: impl FnOnce(&Statements) -> &str,
+        choose: impl Fn(&Statements) -> &str,
         values: &[Value<'_>],
         patience: &mut Patience,
     ) -> Result<Vec<Row>, StoreError> {
@@ -170,7 +176,7 @@ impl Client {
     /// Runs a statement that changes a lease; `judge` says what its rows mean.
     pub(crate) fn change<T>(
         &mut self,
-        choose: impl FnOnce(&Statements) -> &str,
+        choose: impl Fn(&Statements) -> &str,
         values: &[Value<'_>],
         timeout: Duration,
         judge: impl FnOnce(&[Row], Moment) -> Done<T>,

@@ -2,6 +2,7 @@
 
 use crate::error::StoreError;
 use crate::patience::Patience;
+use crate::postgres::looks;
 use crate::postgres::server::{Server, refusal};
 use crate::url::PostgresUrl;
 use crate::wire::{Gate, Gated, Tls, secured, tcp};
@@ -176,27 +177,21 @@ fn watch(stream: &TcpStream) -> io::Result<()> {
 
 /// Settles what a session depends on, whatever the server's defaults are, and asks who it is.
 async fn ask(client: &Client, access: Access) -> Result<Server, Error> {
-    // Statements that wait for a row look at its new state only in this isolation.
-    let mut settings = "SET default_transaction_isolation = 'read committed'".to_owned();
-    match access {
-        Access::Read => settings += "; SET default_transaction_read_only = on",
-        // A grant that a crash of the server takes back would be granted twice, with one token.
+    let settings = match access {
+        Access::Read => looks::SETTLE,
+        // As for those who look. And a grant that a crash of the server takes back would be granted twice,
+        // with one token.
         Access::Write => {
-            settings += "; SELECT set_config('synchronous_commit', 'local', false) \
-                         WHERE current_setting('synchronous_commit') = 'off'";
+            "SET default_transaction_isolation = 'read committed'; \
+             SELECT set_config('synchronous_commit', 'local', false) \
+             WHERE current_setting('synchronous_commit') = 'off'"
         }
-    }
+    };
     // All in one round trip. Some hosters don't let their users ask for the identity.
     let (settled, who, identity) = tokio::join!(
-        client.batch_execute(&settings),
-        client.query_typed(
-            "SELECT version(), current_setting('server_version_num')::int4, pg_is_in_recovery()",
-            &[],
-        ),
-        client.query_typed(
-            "SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint()",
-            &[],
-        ),
+        client.batch_execute(settings),
+        client.query_typed(looks::WHO, &[]),
+        client.query_typed(looks::IDENTITY, &[]),
     );
     settled?;
     let mut server = Server::default();

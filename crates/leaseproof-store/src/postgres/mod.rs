@@ -9,14 +9,20 @@
 
 mod administrator;
 mod client;
+mod inspector;
 mod login;
+mod looks;
 mod observer;
 mod owner;
 mod proof;
 mod row;
 mod server;
+mod sessions;
 mod statement;
+mod tools;
 
 pub(crate) use administrator::Administrator;
+pub(crate) use inspector::Inspector;
+pub(crate) use looks::ALLOWED;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;

@@ -2,17 +2,18 @@
 //!
 //! The session is read-only by the server's word, and SELECT on the table is all that its user needs.
 
-use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::postgres::client::{Client, Failed, OPENING};
+use crate::postgres::client::{Client, Failed, OPENING, Value};
 use crate::postgres::login::Access;
 use crate::postgres::proof::{Proofs, Writers};
 use crate::postgres::row::{Entry, Row};
 use crate::postgres::server::Server;
+use crate::postgres::statement::Statements;
 use crate::seen::Seen;
 use crate::url::PostgresUrl;
+use crate::{Listing, Observe, OneOfMany};
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
@@ -23,8 +24,8 @@ use tokio_postgres::types::Type;
 
 /// An observer.
 pub(crate) struct Observer {
-    client: Client,
-    timeout: Duration,
+    pub(super) client: Client,
+    pub(super) timeout: Duration,
     facts: StoreFacts,
     seen: Seen<State>,
     proofs: Proofs,
@@ -49,8 +50,14 @@ enum Over {
 
 impl Observer {
     pub(crate) fn open(url: &PostgresUrl, timeout: Duration) -> Result<Self, StoreError> {
-        let mut client = Client::new(url, Access::Read, timeout.max(OPENING))?;
-        let facts = client.server(&mut Patience::new(timeout.max(OPENING)))?.facts();
+        // A run's short time-outs are its owners', and a server starts a process for each connection.
+        Self::open_within(url, timeout.max(OPENING), timeout)
+    }
+
+    /// The same, with no more than `opening` for the first connection.
+    pub(super) fn open_within(url: &PostgresUrl, opening: Duration, timeout: Duration) -> Result<Self, StoreError> {
+        let mut client = Client::new(url, Access::Read, opening)?;
+        let facts = client.server(&mut Patience::new(opening))?.facts();
         Ok(Self {
             client,
             timeout,
@@ -63,17 +70,19 @@ impl Observer {
 
     /// One SELECT. It is repeated where the connection was lost: a read may be, and a restarted server
     /// is seen at once.
-    fn row(&mut self, key: &str, patience: &mut Patience) -> Result<(Moment, Row), StoreError> {
+    fn ask(
+        &mut self,
+        choose: impl Fn(&Statements) -> &str,
+        values: &[Value<'_>],
+        patience: &mut Patience,
+    ) -> Result<(Moment, Vec<tokio_postgres::Row>), StoreError> {
         let mut repeated = false;
         loop {
             let asked = boot_now();
-            let answer = self.client.ask(|it| &it.read, &[(&key, Type::TEXT)], patience);
+            let answer = self.client.ask(&choose, values, patience);
             let during = Moment::between(asked, boot_now());
             match answer {
-                Ok(rows) => {
-                    let row = rows.first().ok_or_else(|| strange(&"no row"))?;
-                    return Ok((during, Row::parse(row).map_err(|error| strange(&error))?));
-                }
+                Ok(rows) => return Ok((during, rows)),
                 Err(failed @ Failed::Refused(_)) => return Err(self.client.in_words(failed)),
                 Err(Failed::NotSent(error) | Failed::Unknown(error)) => {
                     if repeated || matches!(error, StoreError::TimedOut(_)) {
@@ -83,6 +92,22 @@ impl Observer {
                 }
             }
         }
+    }
+
+    fn row(&mut self, key: &str, patience: &mut Patience) -> Result<(Moment, Row), StoreError> {
+        let (during, rows) = self.ask(|it| &it.read, &[(&key, Type::TEXT)], patience)?;
+        let row = rows.first().ok_or_else(|| strange(&"no row"))?;
+        Ok((during, Row::parse(row).map_err(|error| strange(&error))?))
+    }
+
+    /// A row for each key, from one statement.
+    fn rows(&mut self, keys: &[&str], patience: &mut Patience) -> Result<(Moment, Vec<Row>), StoreError> {
+        let (during, rows) = self.ask(|it| &it.read_many, &[(&keys, Type::TEXT_ARRAY)], patience)?;
+        if rows.len() != keys.len() {
+            return Err(strange(&format!("{} rows for {} keys", rows.len(), keys.len())));
+        }
+        let parsed: Result<Vec<Row>, _> = rows.iter().map(Row::parse).collect();
+        Ok((during, parsed.map_err(|error| strange(&error))?))
     }
 
     /// The table's writers; `None` where this user may not ask.
@@ -175,6 +200,62 @@ impl Observe for Observer {
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let (during, row, over) = self.look(key, &mut Patience::new(self.timeout))?;
         Ok(self.reading(key, during, &row, over))
+    }
+
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let patience = &mut Patience::new(self.timeout);
+        let (during, rows) = self.rows(keys, patience)?;
+        let mut found: Vec<(Moment, Row, Over)> = rows.into_iter().map(|row| (during, row, Over::No)).collect();
+        // A row stays after its lease's end, so that there may be many of these: each is proven once.
+        let mut open = Vec::new();
+        for (at, (key, (_, row, over))) in keys.iter().zip(&mut found).enumerate() {
+            if row.is_over() {
+                *over = match self.proofs.proven(key, &row.entry) {
+                    true => Over::Proven,
+                    false => Over::Unprovable,
+                };
+                if *over != Over::Proven && !row.replica && self.may_list {
+                    open.push(at);
+                }
+            }
+        }
+        if !open.is_empty()
+            && let Some(writers) = self.writers(patience)?
+        {
+            let names: Vec<&str> = open.iter().map(|&at| keys[at]).collect();
+            let (during, rows) = self.rows(&names, patience)?;
+            for (at, row) in open.into_iter().zip(rows) {
+                let over = if !row.is_over() {
+                    Over::No
+                } else if self.proofs.note(keys[at], &row.entry, &writers) {
+                    Over::Proven
+                } else {
+                    Over::Open
+                };
+                found[at] = (during, row, over);
+            }
+        }
+        let readings = keys.iter().zip(&found);
+        Ok(readings
+            .map(|(key, (during, row, over))| Ok(self.reading(key, *during, row, *over)))
+            .collect())
+    }
+
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        let bound = i64::try_from(most).unwrap_or(i64::MAX).saturating_add(1);
+        let values: [Value<'_>; 2] = [(&prefix, Type::TEXT), (&bound, Type::INT8)];
+        let (_, rows) = self.ask(|it| &it.below, &values, &mut Patience::new(self.timeout))?;
+        let keys: Result<Vec<String>, _> = rows.iter().map(|row| row.try_get("key")).collect();
+        let mut keys = keys.map_err(|error| strange(&error))?;
+        let more = keys.len() > most;
+        keys.truncate(most);
+        // The server sorts by its own language.
+        keys.sort_unstable();
+        Ok(Some(Listing {
+            keys,
+            more,
+            not_text: 0,
+        }))
     }
 
     fn read_proving_expiry(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {

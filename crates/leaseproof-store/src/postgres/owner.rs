@@ -45,7 +45,7 @@ fn lock_timeout(timeout: Duration) -> String {
 /// Runs a statement that grants.
 pub(crate) fn grant(
     client: &mut Client,
-    choose: impl FnOnce(&Statements) -> &str,
+    choose: impl Fn(&Statements) -> &str,
     key: &str,
     holder: &str,
     ttl: Duration,
@@ -96,7 +96,7 @@ fn judged(rows: &[Row], during: Moment) -> Done<()> {
 impl Owner {
     fn change(
         &mut self,
-        choose: impl FnOnce(&Statements) -> &str,
+        choose: impl Fn(&Statements) -> &str,
         grant: &Grant,
         ttl: Option<Duration>,
         timeout: Duration,

@@ -30,6 +30,8 @@
 //! server: *not applied*, for sure, instead of a grant that arrives when nobody wants it any more. It
 //! is joined, so that it is set before the row is locked, and ends with the transaction.
 
+use crate::postgres::looks;
+
 /// Text, for the statements of one table.
 #[derive(Debug)]
 pub(crate) struct Statements {
@@ -47,8 +49,22 @@ pub(crate) struct Statements {
     pub(crate) delete: String,
     /// Parameter: key. See [`Row`](crate::postgres::row::Row).
     pub(crate) read: String,
+    /// Parameter: keys.
+    pub(crate) read_many: String,
     /// The moment at which this statement began, and the transactions that may be writing since.
     pub(crate) writers: String,
+    /// Parameters: prefix, bound.
+    pub(crate) below: String,
+    /// Parameter: key. See [`looks`].
+    pub(crate) form: String,
+    /// See [`looks`].
+    pub(crate) settings: String,
+    /// Parameter: key. See [`looks`].
+    pub(crate) row_lock: String,
+    /// Parameter: the table's bare name. See [`looks`].
+    pub(crate) sessions: String,
+    /// All that a session may be asked which only looks.
+    looks: Vec<String>,
     /// Parameter: keys.
     pub(crate) clean: String,
     /// Parameters: prefix, bound.
@@ -84,8 +100,15 @@ impl Statements {
             ),
             release: change(table, FREE),
             delete: format!("UPDATE {table} SET {FREE} WHERE key = $1 AND holder IS NOT NULL RETURNING 1"),
-            read: read(table),
-            writers: writers(table),
+            read: looks::of(looks::READ, table),
+            read_many: looks::of(looks::READ_MANY, table),
+            writers: looks::of(looks::WRITERS, table),
+            below: looks::of(looks::BELOW, table),
+            form: looks::of(looks::FORM, table),
+            settings: looks::of(looks::SETTINGS, table),
+            row_lock: looks::of(looks::ROW_LOCK, table),
+            sessions: looks::of(looks::SESSIONS, table),
+            looks: looks::ALLOWED.iter().map(|it| looks::of(it.request, table)).collect(),
             clean: format!("DELETE FROM {table} WHERE key = ANY($1) RETURNING 1"),
             foreign: format!(
                 "SELECT count(*) FROM (SELECT 1 FROM {table} WHERE left(key, length($1)) <> $1 LIMIT $2) AS found"
@@ -105,6 +128,11 @@ impl Statements {
 )"
             ),
         }
+    }
+
+    /// Whether one who only looks may send this.
+    pub(crate) fn is_look(&self, statement: &str) -> bool {
+        self.looks.iter().any(|it| it == statement)
     }
 }
 
@@ -144,48 +172,5 @@ changed AS (
     UPDATE {table} AS lease SET {set}
     FROM judged WHERE lease.key = $1 AND verdict = '{OURS}' RETURNING 1)
 SELECT verdict, (SELECT count(*) FROM changed) FROM judged"
-    )
-}
-
-/// Microseconds since 1970.
-fn micros(moment: &str) -> String {
-    format!("(extract(epoch FROM {moment}) * 1000000)::int8")
-}
-
-/// The same, of a column that a foreign client may have set to infinity: that is no expiry.
-fn finite(moment: &str) -> String {
-    format!(
-        "CASE WHEN isfinite({moment}) THEN {} WHEN {moment} < now() THEN 0 END",
-        micros(moment)
-    )
-}
-
-fn read(table: &str) -> String {
-    // The clock is read while the row is, after the snapshot was taken.
-    format!(
-        "SELECT {} AS now, {} AS started, pg_is_in_recovery() AS replica, lease.token::int8 AS token,
-    lease.holder::text AS holder, lease.incarnation::text AS incarnation,
-    {} AS renewed, {} AS expires
-FROM (VALUES (1)) AS one LEFT JOIN {table} AS lease ON lease.key = $1",
-        micros("clock_timestamp()"),
-        micros("pg_postmaster_start_time()"),
-        finite("lease.renewed_at::timestamptz"),
-        finite("lease.expires_at::timestamptz"),
-    )
-}
-
-fn writers(table: &str) -> String {
-    // Every statement that writes or locks a row takes one of these locks on the table before it reads
-    // a clock, and its transaction keeps it until its changes can be seen. ShareUpdateExclusive is left
-    // out: it is vacuum's.
-    format!(
-        "SELECT {} AS began, locks.virtualtransaction AS writer
-FROM (VALUES (1)) AS one LEFT JOIN pg_locks AS locks
-    ON locks.locktype = 'relation' AND locks.granted AND locks.relation = '{table}'::regclass
-    AND locks.database = (SELECT oid FROM pg_database WHERE datname = current_database())
-    AND locks.mode IN ('RowShareLock', 'RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock',
-        'AccessExclusiveLock')
-    AND locks.pid IS DISTINCT FROM pg_backend_pid()",
-        micros("statement_timestamp()"),
     )
 }

@@ -4,50 +4,42 @@
 use crate::inspect::Allowed;
 use redis::{Arg, Cmd};
 
-const fn may(request: &'static str, why: &'static str) -> Allowed {
-    Allowed {
-        request,
-        why,
-        only_with: None,
-    }
-}
-
 /// The list; `docs/inspect.md` has it too, and a test compares.
 pub(crate) const ALLOWED: &[Allowed] = &[
-    may("AUTH", "to log in, where the URL has a password"),
-    may("SELECT", "to choose the URL's database"),
-    may(
+    Allowed::always("AUTH", "to log in, where the URL has a password"),
+    Allowed::always("SELECT", "to choose the URL's database"),
+    Allowed::always(
         "SENTINEL GET-MASTER-ADDR-BY-NAME",
         "which server is the primary (of a Sentinel)",
     ),
-    may("SENTINEL MASTER", "how new that word is (of a Sentinel)"),
-    may("ROLE", "whether the server that a Sentinel names says so itself"),
-    may("CLUSTER SLOTS", "which server of a cluster has which keys"),
-    may("ASKING", "to read a key of a cluster that is being moved"),
-    may("INFO", "version, role, persistence, eviction, number of keys"),
-    may("TYPE", "what lies under the key"),
-    may("OBJECT ENCODING", "how it is stored"),
-    may("STRLEN", "how large a string is, before it is read"),
-    may("HLEN", "how many fields a hash under the key has"),
-    may("LLEN", "how many elements a list under the key has"),
-    may("SCARD", "how many members a set under the key has"),
-    may("ZCARD", "how many members a sorted set under the key has"),
-    may("XLEN", "how many entries a stream under the key has"),
-    may("SCAN", "which leases are below a prefix (`watch` only)"),
-    may("MULTI", "a reading: its commands are answered together"),
-    may("GET", "a reading: the holder, and the token counter"),
-    may("PEXPIRETIME", "a reading: when the key will expire"),
-    may("PTTL", "the same before Redis 7, and for a key that is no string"),
-    may("TIME", "a reading: the server's clock"),
-    may("EXEC", "a reading: its end"),
-    may("CLIENT LIST", "the connections that may be the holder's"),
-    may("SLOWLOG GET", "slow commands that name the key"),
-    may(
+    Allowed::always("SENTINEL MASTER", "how new that word is (of a Sentinel)"),
+    Allowed::always("ROLE", "whether the server that a Sentinel names says so itself"),
+    Allowed::always("CLUSTER SLOTS", "which server of a cluster has which keys"),
+    Allowed::always("ASKING", "to read a key of a cluster that is being moved"),
+    Allowed::always("INFO", "version, role, persistence, eviction, number of keys"),
+    Allowed::always("TYPE", "what lies under the key"),
+    Allowed::always("OBJECT ENCODING", "how it is stored"),
+    Allowed::always("STRLEN", "how large a string is, before it is read"),
+    Allowed::always("HLEN", "how many fields a hash under the key has"),
+    Allowed::always("LLEN", "how many elements a list under the key has"),
+    Allowed::always("SCARD", "how many members a set under the key has"),
+    Allowed::always("ZCARD", "how many members a sorted set under the key has"),
+    Allowed::always("XLEN", "how many entries a stream under the key has"),
+    Allowed::always("SCAN", "which leases are below a prefix (`watch` only)"),
+    Allowed::always("MULTI", "a reading: its commands are answered together"),
+    Allowed::always("GET", "a reading: the holder, and the token counter"),
+    Allowed::always("PEXPIRETIME", "a reading: when the key will expire"),
+    Allowed::always("PTTL", "the same before Redis 7, and for a key that is no string"),
+    Allowed::always("TIME", "a reading: the server's clock"),
+    Allowed::always("EXEC", "a reading: its end"),
+    Allowed::always("CLIENT LIST", "the connections that may be the holder's"),
+    Allowed::always("SLOWLOG GET", "slow commands that name the key"),
+    Allowed::always(
         "CONFIG GET slowlog-log-slower-than",
         "what the absence of a command in the SLOWLOG means",
     ),
-    may("CONFIG GET save", "whether a restart loses leases"),
-    may("CONFIG GET appendfsync", "whether a crash loses leases"),
+    Allowed::always("CONFIG GET save", "whether a restart loses leases"),
+    Allowed::always("CONFIG GET appendfsync", "whether a crash loses leases"),
     Allowed {
         request: "MONITOR",
         why: "what passes at the server, bounded in time and lines",

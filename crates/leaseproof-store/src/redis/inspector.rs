@@ -2,7 +2,7 @@
 
 use crate::Observe;
 use crate::error::StoreError;
-use crate::inspect::{Allowed, Hints, Inspect, ttl_words};
+use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, ttl_words};
 use crate::patience::Patience;
 use crate::redis::allow::ALLOWED;
 use crate::redis::clients::connections;
@@ -20,9 +20,6 @@ use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
 use redis::{Cmd, Pipeline, Value, cmd};
 use std::time::Duration;
-
-/// A string that is longer is no holder's name: it is not read.
-const LONGEST: i64 = 4096;
 
 /// With more connections than this the list of them is not asked for: it would be megabytes.
 const CONNECTIONS: u64 = 10_000;
@@ -162,9 +159,11 @@ impl Inspect for Inspector {
             answer => match answer.and_then(text).as_deref() {
                 Some("none") => Form::Absent,
                 Some("string") => match self.ask(key, vec![cmd("STRLEN").arg(key).clone()])?.first() {
-                    Some(Value::Int(length)) if *length > LONGEST => Form::Foreign(format!(
-                        "a string of {length} bytes, too long for a holder's name: not read"
-                    )),
+                    Some(Value::Int(length)) if usize::try_from(*length).is_ok_and(|it| it > LONGEST_HOLDER) => {
+                        Form::Foreign(format!(
+                            "a string of {length} bytes, too long for a holder's name: not read"
+                        ))
+                    }
                     _ => Form::Lease,
                 },
                 Some(kind) => self.foreign(key, kind)?,

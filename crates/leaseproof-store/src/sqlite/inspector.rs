@@ -19,21 +19,13 @@ const JOURNAL: &str = "PRAGMA journal_mode";
 const COUNT: &str = "SELECT count(*), count(holder) FROM lease";
 const IS_THERE: &str = "SELECT holder IS NOT NULL FROM lease WHERE key = ?1";
 
-const fn may(request: &'static str, why: &'static str) -> Allowed {
-    Allowed {
-        request,
-        why,
-        only_with: None,
-    }
-}
-
 /// Every statement that looking at the embedded store runs, on a connection that is opened read-only.
 pub(crate) const ALLOWED: &[Allowed] = &[
-    may(SYNCHRONOUS, "of this connection alone; it changes nothing in the file"),
-    may(JOURNAL, "whether a frozen writer shuts readers out"),
-    may(COUNT, "how many keys the table has"),
-    may(IS_THERE, "whether the key has a row"),
-    may(SELECT, "a reading"),
+    Allowed::always(SYNCHRONOUS, "of this connection alone; it changes nothing in the file"),
+    Allowed::always(JOURNAL, "whether a frozen writer shuts readers out"),
+    Allowed::always(COUNT, "how many keys the table has"),
+    Allowed::always(IS_THERE, "whether the key has a row"),
+    Allowed::always(SELECT, "a reading"),
 ];
 
 /// A look at a file.

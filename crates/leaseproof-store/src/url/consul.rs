@@ -1,12 +1,13 @@
 //! The URL of a Consul agent.
 
+use super::layout::Layout;
 use super::refuse;
 use super::server::Server;
 use crate::error::StoreError;
 use std::fmt;
 use std::time::Duration;
 
-/// `consul://[:token@]host[:port][,host[:port]…][/prefix][?lock_delay=15s]`; `consuls://` for TLS.
+/// `consul://[:token@]host[:port][,host[:port]…][/prefix][?lock_delay=15s][&recipe=lock]`; `consuls://` for TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConsulUrl {
     pub(crate) server: Server,
@@ -15,6 +16,8 @@ pub struct ConsulUrl {
     pub(crate) prefix: String,
     /// How long a key is refused to the next after its holder's session ended.
     pub(crate) lock_delay: Duration,
+    /// Whose layout the keys have.
+    pub(crate) layout: Layout,
 }
 
 /// The server's own default.
@@ -27,7 +30,7 @@ const HOW: &str = "give consul://[:token@]host[:port][,host[:port]…][/prefix],
 
 pub(super) fn parse(text: &str, tls: bool) -> Result<ConsulUrl, StoreError> {
     let (server, options) = Server::parse(text, tls, if tls { 8501 } else { 8500 }, HOW)?;
-    let mut lock_delay = LOCK_DELAY;
+    let (mut lock_delay, mut layout) = (LOCK_DELAY, Layout::default());
     for (name, value) in &options {
         match name.as_str() {
             "lock_delay" => {
@@ -38,10 +41,13 @@ pub(super) fn parse(text: &str, tls: bool) -> Result<ConsulUrl, StoreError> {
                     )
                 })?;
             }
+            "recipe" => layout = Layout::parse(text, value)?,
             _ => {
                 return Err(refuse(
                     text,
-                    format!("the option {name} is not known: lock_delay is, and with TLS ca and server_name"),
+                    format!(
+                        "the option {name} is not known: lock_delay and recipe are, and with TLS ca and server_name"
+                    ),
                 ));
             }
         }
@@ -62,6 +68,7 @@ pub(super) fn parse(text: &str, tls: bool) -> Result<ConsulUrl, StoreError> {
         token,
         prefix: if prefix.is_empty() { prefix } else { prefix + "/" },
         lock_delay,
+        layout,
     })
 }
 
@@ -125,6 +132,11 @@ mod tests {
             panic!("it is Consul");
         };
         assert_eq!((parsed.prefix.as_str(), parsed.lock_delay), ("", LOCK_DELAY));
+        assert!(!parsed.layout.is_recipe());
+        let StoreUrl::Consul(parsed) = url("consul://h?recipe=lock&lock_delay=1s") else {
+            panic!("it is Consul");
+        };
+        assert!(parsed.layout.is_recipe());
     }
 
     #[test]
@@ -136,6 +148,7 @@ mod tests {
             ("consul://h?lock_delay=61s", "0s to 60s"),
             ("consul://h?ca=/x", "consuls"),
             ("consul://:hunter2@h?ttl=1", "not known"),
+            ("consul://:hunter2@h?recipe=semaphore", "lock is"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");

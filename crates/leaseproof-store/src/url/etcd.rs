@@ -1,5 +1,6 @@
 //! `etcd://[user:password@]host[:port][,host[:port]…]`, or `etcds://` for TLS.
 
+use super::layout::Layout;
 use super::places::{Others, Place};
 use super::{decode, refuse};
 use crate::error::StoreError;
@@ -24,6 +25,8 @@ pub struct EtcdUrl {
     pub(crate) ca: Option<PathBuf>,
     /// The name that the server's certificate must have, where it is not the host.
     pub(crate) server_name: Option<String>,
+    /// Whose layout the keys have.
+    pub(crate) layout: Layout,
     /// As given, so that nothing is lost when it is handed on.
     pub(super) given: Url,
     /// Members beside the first.
@@ -55,7 +58,7 @@ impl EtcdUrl {
             _ => return Err(refuse(text, format!("it has a user or a password and not both: {HOW}"))),
         };
         let tls = given.scheme() == "etcds";
-        let (mut ca, mut server_name) = (None, None);
+        let (mut ca, mut server_name, mut layout) = (None, None, Layout::default());
         for (name, value) in given.query_pairs() {
             match &*name {
                 "ca" if tls => ca = Some(PathBuf::from(&*value)),
@@ -63,10 +66,11 @@ impl EtcdUrl {
                 "ca" | "server_name" => {
                     return Err(refuse(text, format!("{name} is for TLS: write etcds://")));
                 }
+                "recipe" => layout = Layout::parse(text, &value)?,
                 _ => {
                     return Err(refuse(
                         text,
-                        format!("the option {name} is not known: ca and server_name are"),
+                        format!("the option {name} is not known: recipe is, and with TLS ca and server_name"),
                     ));
                 }
             }
@@ -78,6 +82,7 @@ impl EtcdUrl {
             login,
             ca,
             server_name,
+            layout,
             given,
             others,
         })
@@ -150,6 +155,7 @@ mod tests {
             ("etcd://127.0.0.1", "etcd://127.0.0.1", true, ("127.0.0.1", 2379)),
             ("etcd://localhost:1/", "etcd://localhost:1/", true, ("localhost", 1)),
             ("etcd://[::1]:1", "etcd://[::1]:1", true, ("::1", 1)),
+            ("etcd://h:1?recipe=lock", "etcd://h:1?recipe=lock", false, ("h", 1)),
             (
                 "etcd://me:p%40ss@10.0.0.1",
                 "etcd://me:***@10.0.0.1",
@@ -187,6 +193,7 @@ mod tests {
             ("etcd://me:hunter2@h/x", "path"),
             ("etcd://h?ca=/x", "etcds"),
             ("etcd://h?timeout=1", "not known"),
+            ("etcd://h?recipe=queue", "recipe=queue is not known: lock is"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();
             assert!(error.contains(part), "{text}: {error}");
@@ -214,7 +221,7 @@ mod tests {
             "etcds://me:s%23@127.0.0.1:9?ca=/ca.pem&server_name=db.example"
         );
         assert_eq!(url(&moved.with_secrets()), moved);
-        let plain = url("etcd://localhost:1").with_host_port("::1", 9);
-        assert_eq!(plain.with_secrets(), "etcd://[::1]:9");
+        let plain = url("etcd://localhost:1?recipe=lock").with_host_port("::1", 9);
+        assert_eq!(plain.with_secrets(), "etcd://[::1]:9?recipe=lock");
     }
 }

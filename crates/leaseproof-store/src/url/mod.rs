@@ -31,6 +31,8 @@ mod redis;
 pub use self::redis::RedisUrl;
 pub(crate) use self::redis::{Place, Way};
 pub use redact::redact;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+mod layout;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]
@@ -38,6 +40,8 @@ mod zookeeper;
 
 #[cfg(feature = "consul")]
 pub use consul::ConsulUrl;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+pub(crate) use layout::Layout;
 #[cfg(feature = "zookeeper")]
 pub use zookeeper::ZooKeeperUrl;
 
@@ -50,13 +54,16 @@ pub enum StoreUrl {
     /// `redis+cluster://host:port,…` or `redlock://host:port,host:port,host:port[/db]`; `rediss…://` and
     /// `redlocks://` for TLS.
     Redis(RedisUrl),
-    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS.
+    /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS; `?recipe=lock` for the
+    /// queues of kazoo and Curator.
     #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperUrl),
-    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS.
+    /// `consul://[:token@]host[:port][/prefix]`, or `consuls://` for TLS; `?recipe=lock` for the locks of
+    /// `consul lock`.
     #[cfg(feature = "consul")]
     Consul(ConsulUrl),
-    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+    /// `etcd://[user:password@]host[:port]`, or `etcds://` for TLS; `?recipe=lock` for the locks of
+    /// `etcdctl lock`.
     #[cfg(feature = "etcd")]
     Etcd(EtcdUrl),
     /// `postgres://[user[:password]@]host[:port]/db[?table=NAME]`.
@@ -318,6 +325,17 @@ impl StoreUrl {
                 moved.server = url.server.moved(host, port);
                 Self::Consul(moved)
             }
+        }
+    }
+
+    /// Why leaseproof itself can take no lease here, where it can't: then its leases are only looked at, and
+    /// removed.
+    #[must_use]
+    pub fn only_looked_at(&self) -> Option<&'static str> {
+        match self {
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.only_looked_at(),
+            _ => None,
         }
     }
 

@@ -1,11 +1,13 @@
 //! The URL of a ZooKeeper server.
 
+use super::layout::Layout;
 use super::refuse;
 use super::server::Server;
 use crate::error::StoreError;
 use std::fmt;
 
-/// `zookeeper://[user:password@]host[:port][,host[:port]…][/chroot]` (or `zk://`); `zookeepers://` (`zks://`) for TLS.
+/// `zookeeper://[user:password@]host[:port][,host[:port]…][/chroot][?recipe=lock]` (or `zk://`); `zookeepers://` (`zks://`) for
+/// TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZooKeeperUrl {
     pub(crate) server: Server,
@@ -13,17 +15,25 @@ pub struct ZooKeeperUrl {
     pub(crate) digest: Option<String>,
     /// The node below which everything lies, without a slash at its end.
     pub(crate) chroot: String,
+    /// Whose layout the keys have.
+    pub(crate) layout: Layout,
 }
 
 const HOW: &str = "give zookeeper://[user:password@]host[:port][,host[:port]…][/chroot], or zookeepers:// for TLS";
 
 pub(super) fn parse(text: &str, tls: bool) -> Result<ZooKeeperUrl, StoreError> {
     let (server, options) = Server::parse(text, tls, 2181, HOW)?;
-    if let Some((name, _)) = options.first() {
-        return Err(refuse(
-            text,
-            format!("the option {name} is not known: ca and server_name are, with TLS"),
-        ));
+    let mut layout = Layout::default();
+    for (name, value) in &options {
+        match name.as_str() {
+            "recipe" => layout = Layout::parse(text, value)?,
+            _ => {
+                return Err(refuse(
+                    text,
+                    format!("the option {name} is not known: recipe is, and with TLS ca and server_name"),
+                ));
+            }
+        }
     }
     let digest = match server.login(text)? {
         (None, None) => None,
@@ -40,7 +50,22 @@ pub(super) fn parse(text: &str, tls: bool) -> Result<ZooKeeperUrl, StoreError> {
     if chroot.split('/').skip(1).any(|part| matches!(part, "" | "." | "..")) || chroot.contains('%') {
         return Err(refuse(text, format!("the path {chroot} is no node: {HOW}")));
     }
-    Ok(ZooKeeperUrl { server, digest, chroot })
+    Ok(ZooKeeperUrl {
+        server,
+        digest,
+        chroot,
+        layout,
+    })
+}
+
+impl ZooKeeperUrl {
+    /// See [`StoreUrl::only_looked_at`](super::StoreUrl::only_looked_at).
+    pub(crate) fn only_looked_at(&self) -> Option<&'static str> {
+        self.layout.is_recipe().then_some(
+            "with recipe=lock the queues are only looked at, since kazoo and Curator name their places in one \
+             differently and don't see each other's",
+        )
+    }
 }
 
 impl fmt::Display for ZooKeeperUrl {
@@ -93,6 +118,11 @@ mod tests {
         };
         assert_eq!(parsed.chroot, "/a/b");
         assert_eq!(parsed.digest.as_deref(), Some("me:p@:ss"));
+        assert!(!parsed.layout.is_recipe());
+        let StoreUrl::ZooKeeper(parsed) = url("zk://h/a?recipe=lock") else {
+            panic!("it is ZooKeeper");
+        };
+        assert!(parsed.layout.is_recipe() && parsed.only_looked_at().is_some());
     }
 
     #[test]
@@ -106,6 +136,7 @@ mod tests {
             ("zk://h/%20", "no node"),
             ("zk://h:99999", "port"),
             ("zk://h?ca=/x", "zookeepers"),
+            ("zk://h?recipe=barrier", "lock is"),
             ("zks://me:hunter2@h?timeout=1", "not known"),
         ] {
             let error = text.parse::<StoreUrl>().expect_err(text).to_string();

@@ -11,7 +11,7 @@ use crate::clock::boot_now;
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::url::ZooKeeperUrl;
+use crate::url::{Layout, ZooKeeperUrl};
 use crate::value::{holder_id, new_incarnation};
 use crate::wire::Failed;
 use crate::{Administer, Grant};
@@ -61,6 +61,51 @@ impl Administrator {
     }
 }
 
+impl Administrator {
+    fn remove(&mut self, key: &str) -> Result<Result<(), Refusal>, Failed> {
+        let mut patience = self.patience();
+        let path = match self.net.url.layout {
+            Layout::Reference => self.desk.path(key, &mut patience).map_err(Failed::NotSent)?,
+            // A place in a queue is never taken again: what is removed is what was looked at.
+            Layout::LockRecipe => {
+                let look = self.desk.look(key, &mut patience);
+                match look.map_err(|failed| Failed::NotSent(failed.into_error()))?.node {
+                    Some(node) => node.path,
+                    None => return Ok(Err(Refusal::Gone)),
+                }
+            }
+        };
+        match self.desk.delete(path, -1, &mut patience)? {
+            Ok(()) => Ok(Ok(())),
+            Err(Code::NO_NODE) => Ok(Err(Refusal::Gone)),
+            Err(code) => Err(Failed::NotSent(code.error(&self.net.url, key))),
+        }
+    }
+
+    /// Removes all places of a queue, and the node that they lie below. What is above it stays: other clients may
+    /// be about to use it, and a node that is no container does not come back by itself.
+    fn clean_queue(&mut self, key: &str, patience: &mut Patience) -> Result<u64, Failed> {
+        let path = self.desk.path(key, patience).map_err(Failed::NotSent)?;
+        let garbled = |net: &Net| Failed::Unknown(net.strange("a record that is cut short"));
+        let mut gone = 0;
+        let listed = self.desk.ask(&Request::Children { path: path.clone() }, patience)?;
+        let names = match listed.code {
+            Code::OK => listed.children().map_err(|_| garbled(&self.net))?.0,
+            Code::NO_NODE => return Ok(0),
+            code => return Err(Failed::NotSent(code.error(&self.net.url, key))),
+        };
+        let places = names.iter().map(|name| format!("{path}/{name}"));
+        for place in places.chain([path.clone()]) {
+            match self.desk.delete(place.clone(), -1, patience)? {
+                Ok(()) => gone += u64::from(place != path),
+                Err(Code::NO_NODE | Code::NOT_EMPTY) => {}
+                Err(code) => return Err(Failed::NotSent(code.error(&self.net.url, key))),
+            }
+        }
+        Ok(gone)
+    }
+}
+
 impl Administer for Administrator {
     fn prepare(&mut self) -> Result<(), StoreError> {
         // What is above a lease is made when the lease is.
@@ -79,13 +124,7 @@ impl Administer for Administrator {
 
     fn delete(&mut self, key: &str) -> Done<()> {
         let asked = boot_now();
-        let mut patience = self.patience();
-        let step = match self.desk.delete(key, -1, &mut patience) {
-            Ok(Ok(())) => Ok(Ok(())),
-            Ok(Err(Code::NO_NODE)) => Ok(Err(Refusal::Gone)),
-            Ok(Err(code)) => Err(Failed::NotSent(code.error(&self.net.url, key))),
-            Err(failed) => Err(failed),
-        };
+        let step = self.remove(key);
         Done::of(asked, step)
     }
 
@@ -93,7 +132,12 @@ impl Administer for Administrator {
         let mut gone = 0;
         for key in keys {
             let mut patience = self.patience();
-            match self.desk.delete(key, -1, &mut patience).map_err(Failed::into_error)? {
+            if self.net.url.layout.is_recipe() {
+                gone += self.clean_queue(key, &mut patience).map_err(Failed::into_error)?;
+                continue;
+            }
+            let path = self.desk.path(key, &mut patience)?;
+            match self.desk.delete(path, -1, &mut patience).map_err(Failed::into_error)? {
                 Ok(()) => gone += 1,
                 // Others lie below it: it is above a lease, and never was one.
                 Err(Code::NO_NODE | Code::NOT_EMPTY) => {}

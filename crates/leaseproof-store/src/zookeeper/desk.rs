@@ -74,14 +74,18 @@ impl Desk {
         })
     }
 
-    /// Removes a node, whoever has it; false where there was none.
+    /// The node of a key.
+    pub(crate) fn path(&mut self, key: &str, patience: &mut Patience) -> Result<String, StoreError> {
+        self.session(patience).map(|session| session.path(key))
+    }
+
+    /// Removes a node, whoever has it.
     pub(crate) fn delete(
         &mut self,
-        key: &str,
+        path: String,
         version: i32,
         patience: &mut Patience,
     ) -> Result<Result<(), Code>, Failed> {
-        let path = self.session(patience).map_err(Failed::NotSent)?.path(key);
         let reply = self.ask(&Request::Delete { path, version }, patience)?;
         Ok(if reply.code == Code::OK {
             Ok(())
@@ -102,8 +106,10 @@ impl Desk {
         if let Some(refusal) = look.refusal(grant) {
             return Ok(Err(refusal));
         }
-        let version = look.node.map_or(-1, |node| node.stat.version);
-        match self.delete(&grant.key, version, patience)? {
+        let Some(node) = look.node else {
+            return Ok(Err(Refusal::Gone));
+        };
+        match self.delete(node.path, node.stat.version, patience)? {
             Ok(()) => Ok(Ok(())),
             Err(Code::NO_NODE) => Ok(Err(Refusal::Gone)),
             Err(Code::BAD_VERSION) => Ok(Err(Refusal::NotTheHolder)),

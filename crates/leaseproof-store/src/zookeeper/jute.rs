@@ -86,21 +86,32 @@ impl<'a> Reader<'a> {
         std::str::from_utf8(self.buffer()?).map_err(|_| Garbled)
     }
 
+    pub(crate) fn acl(&mut self) -> Result<Acl, Garbled> {
+        Ok(Acl {
+            bits: self.int()?,
+            scheme: self.text()?.to_owned(),
+            id: self.text()?.to_owned(),
+        })
+    }
+
     pub(crate) fn stat(&mut self) -> Result<Stat, Garbled> {
         let czxid = self.long()?;
         let _mzxid = self.long()?;
-        let _ctime = self.long()?;
+        let ctime = self.long()?;
         let _mtime = self.long()?;
         let version = self.int()?;
         let cversion = self.int()?;
         let _aversion = self.int()?;
         let owner = self.long()?;
         let length = self.int()?;
-        let _children = self.int()?;
+        let children = self.int()?;
         let _pzxid = self.long()?;
         Ok(Stat {
             czxid,
             version,
+            ctime,
+            length,
+            children,
             owner,
             emptied: length == 0 && cversion > 0,
         })
@@ -114,6 +125,12 @@ pub(crate) struct Stat {
     pub(crate) czxid: i64,
     /// The version of its data.
     pub(crate) version: i32,
+    /// When that was, in ms of the server's wall clock since 1970.
+    pub(crate) ctime: i64,
+    /// How many bytes it has.
+    pub(crate) length: i32,
+    /// How many nodes are right below it.
+    pub(crate) children: i32,
     /// The session that it ends with; 0: none. Containers are shown as having none, too.
     owner: i64,
     /// It has no data, and had others below it: what is left of a path.
@@ -125,10 +142,32 @@ impl Stat {
         u64::try_from(self.czxid).ok().map(Token)
     }
 
+    /// The session that it ends with; 0: none.
+    pub(crate) fn owner(&self) -> i64 {
+        self.owner
+    }
+
+    /// The same, where it is one: containers and nodes with a TTL have marks here, which are no session's
+    /// number.
+    pub(crate) fn session(&self) -> Option<i64> {
+        const CONTAINER: i64 = i64::MIN;
+        const TTL: i64 = 0xff << 56;
+        (self.owner != 0 && self.owner != CONTAINER && self.owner & TTL != TTL).then_some(self.owner)
+    }
+
     /// Whether it ends with a session.
     pub(crate) fn is_ephemeral(&self) -> bool {
         self.owner != 0
     }
+}
+
+/// An entry of a node's access list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Acl {
+    /// What may be done: read 1, write 2, create 4, delete 8, administer 16.
+    pub(crate) bits: i32,
+    pub(crate) scheme: String,
+    pub(crate) id: String,
 }
 
 #[cfg(test)]

@@ -26,20 +26,27 @@
 //! session its whole time-out again.
 
 mod administrator;
+mod allow;
 mod code;
+mod connections;
 mod desk;
+mod inspector;
 mod jute;
 mod net;
 mod node;
 mod observer;
 mod owner;
 mod path;
+mod queue;
 mod request;
 mod server;
 mod session;
+mod tools;
 mod welcome;
 
 pub(crate) use administrator::Administrator;
+pub(crate) use allow::ALLOWED;
+pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
 pub(crate) use server::role;

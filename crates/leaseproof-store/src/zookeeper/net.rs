@@ -1,5 +1,6 @@
 //! The way to one server, or to one of several: what all sessions of one adapter share, and one connection on it.
 
+use super::allow::{allows, name};
 use super::request::{Reply, Request};
 use super::welcome::Welcome;
 use crate::error::StoreError;
@@ -16,8 +17,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
 
-/// The most that a frame may have: the server's own limit is 1 MiB, and what is longer is no frame.
-const LIMIT: usize = 4 << 20;
+/// The most that a frame may have. The server's own limit is 1 MiB, but for the names below a node, whose
+/// list may be longer; what is longer than this is no frame.
+const LIMIT: usize = 32 << 20;
 
 /// The most that a four-letter word may answer.
 const WORDS: u64 = 64 << 10;
@@ -33,6 +35,8 @@ pub(crate) struct Net {
     members: Vec<Member>,
     /// Which of them new connections go to, until it does not answer.
     at: AtomicUsize,
+    /// Whether nothing may be sent but what a look may send.
+    looks_only: bool,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
 }
@@ -46,6 +50,15 @@ struct Member {
 
 impl Net {
     pub(crate) fn new(url: &ZooKeeperUrl, connect_timeout: Duration) -> Result<Arc<Self>, StoreError> {
+        Self::made(url, connect_timeout, false)
+    }
+
+    /// One on which nothing is sent but what a look may send.
+    pub(crate) fn for_looks(url: &ZooKeeperUrl, connect_timeout: Duration) -> Result<Arc<Self>, StoreError> {
+        Self::made(url, connect_timeout, true)
+    }
+
+    fn made(url: &ZooKeeperUrl, connect_timeout: Duration, looks_only: bool) -> Result<Arc<Self>, StoreError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(1)
@@ -68,8 +81,19 @@ impl Net {
             connect_timeout,
             members,
             at: AtomicUsize::new(0),
+            looks_only,
             runtime: Some(runtime),
         }))
+    }
+
+    /// An error for what may not be sent.
+    fn check(&self, name: &str) -> Result<(), StoreError> {
+        match self.looks_only && !allows(name) {
+            false => Ok(()),
+            true => Err(StoreError::Unexpected(format!(
+                "{name} is not among what a look may send: nothing was sent"
+            ))),
+        }
     }
 
     fn runtime(&self) -> &Runtime {
@@ -125,6 +149,10 @@ impl Net {
         login: Option<&[u8]>,
         patience: &mut Patience,
     ) -> Result<(Link, Welcome, Option<Reply>), StoreError> {
+        self.check("connect")?;
+        if login.is_some() {
+            self.check("auth digest")?;
+        }
         let mut others = self.members.len() - 1;
         loop {
             let member = self.at.load(Ordering::Relaxed);
@@ -193,6 +221,7 @@ impl Net {
 
     /// What the server answers to a four-letter word, on a connection of its own.
     pub(crate) fn word(&self, word: &str, patience: &mut Patience) -> Option<String> {
+        self.check(word).ok()?;
         let mut part = Patience::new(self.connect_timeout.min(patience.left()));
         let allowed = part.left();
         let member = &self.members[self.at.load(Ordering::Relaxed)];
@@ -223,6 +252,9 @@ impl Net {
         let Some(link) = slot else {
             return Err(Failed::NotSent(self.unreachable("not connected")));
         };
+        for request in requests {
+            self.check(name(request)).map_err(Failed::NotSent)?;
+        }
         let first = link.number + 1;
         let bytes: Vec<u8> = requests
             .iter()

@@ -2,6 +2,7 @@
 
 use super::code::Code;
 use super::jute::{Garbled, Stat};
+use super::queue;
 use super::request::{Kind, Reply, Request};
 use super::session::{Broken, Session};
 use crate::Grant;
@@ -19,6 +20,8 @@ const TRIES: usize = 10;
 /// A lease's node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Node {
+    /// Where it lies.
+    pub(crate) path: String,
     pub(crate) holder: HolderId,
     /// The time-out of the holder's session, as the holder says.
     pub(crate) bound: Option<Duration>,
@@ -52,8 +55,14 @@ impl Look {
 
 /// Looks at a key: never older than when it was asked, on whatever server of the ensemble.
 pub(crate) fn look(session: &mut Session, key: &str, patience: &mut Patience) -> Result<Look, Broken> {
+    if session.net().url.layout.is_recipe() {
+        return queue::look(session, key, patience);
+    }
     let path = session.path(key);
-    let requests = [Request::Sync { path: path.clone() }, Request::Get { path }];
+    let requests = [
+        Request::Sync { path: path.clone() },
+        Request::Get { path: path.clone() },
+    ];
     let replies = session.ask_again(&requests, patience)?;
     let [synced, got] = &replies[..] else {
         return Err(unknown(session.net().strange("an answer is missing")));
@@ -62,7 +71,12 @@ pub(crate) fn look(session: &mut Session, key: &str, patience: &mut Patience) ->
         (Code::OK, Code::OK) => {
             let (data, stat) = got.node().map_err(|Garbled| unknown(garbled(session)))?;
             let (holder, bound) = parse_bounded(data);
-            Some(Node { holder, bound, stat })
+            Some(Node {
+                path,
+                holder,
+                bound,
+                stat,
+            })
         }
         (Code::OK, Code::NO_NODE) => None,
         (Code::OK, code) | (code, _) => return Err(unknown(code.error(&session.net().url, key))),
@@ -70,7 +84,7 @@ pub(crate) fn look(session: &mut Session, key: &str, patience: &mut Patience) ->
     Ok(Look { node, zxid: got.zxid })
 }
 
-fn unknown(error: StoreError) -> Broken {
+pub(super) fn unknown(error: StoreError) -> Broken {
     Broken::Failed(Failed::Unknown(error))
 }
 
@@ -78,7 +92,7 @@ fn not_sent(error: StoreError) -> Broken {
     Broken::Failed(Failed::NotSent(error))
 }
 
-fn garbled(session: &Session) -> StoreError {
+pub(super) fn garbled(session: &Session) -> StoreError {
     session.net().strange("a record that is cut short")
 }
 
@@ -99,6 +113,13 @@ pub(crate) fn create(
     holder: &HolderId,
     patience: &mut Patience,
 ) -> Result<Result<Token, Refusal>, Broken> {
+    let url = &session.net().url;
+    if let Some(why) = url.only_looked_at() {
+        return Err(not_sent(StoreError::Refused {
+            url: url.to_string(),
+            why: why.to_owned(),
+        }));
+    }
     let path = session.path(key);
     let node = Request::Create {
         path: path.clone(),

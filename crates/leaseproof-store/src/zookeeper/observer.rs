@@ -1,15 +1,19 @@
 //! Looking at a lease in ZooKeeper, on a session of its own: the server reads for nobody else.
 
+use super::code::Code;
 use super::net::Net;
 use super::node::{Look, Node, look};
+use super::path::{key_of, path_of};
+use super::request::{Reply, Request};
 use super::server::{Server, Start};
 use super::session::{Broken, Session};
-use crate::Observe;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ZooKeeperUrl;
+use crate::value::parse_bounded;
+use crate::{Listing, Observe, OneOfMany, one_by_one};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
@@ -17,21 +21,32 @@ use leaseproof_model::store::StoreFacts;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// So many requests are sent at once: their answers fit into the buffers on the way.
+const AT_ONCE: usize = 128;
+
+/// Leases deeper than this below a prefix are not looked for.
+const DEPTH: usize = 32;
+
+/// So long after a session was not told of, it is asked for again.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
 /// An observer.
 pub(crate) struct Observer {
     net: Arc<Net>,
-    timeout: Duration,
+    pub(super) timeout: Duration,
     session: Option<Session>,
     facts: StoreFacts,
     server: Server,
     start: Start,
+    /// The session that was asked about last, when, and its time-out.
+    asked_about: Option<(i64, BootNanos, Option<Duration>)>,
     seen: Seen<(Option<Node>, String)>,
 }
 
 impl Observer {
     pub(crate) fn open(url: &ZooKeeperUrl, timeout: Duration) -> Result<Self, StoreError> {
         let mut patience = Patience::new(timeout);
-        let net = Net::new(url, timeout)?;
+        let net = Net::for_looks(url, timeout)?;
         let server = Server::ask(&net, &mut patience);
         let (facts, session) = server.clone().facts(&net, &mut patience)?;
         Ok(Self {
@@ -41,6 +56,7 @@ impl Observer {
             session: Some(session),
             facts,
             server,
+            asked_about: None,
             seen: Seen::new(),
         })
     }
@@ -81,6 +97,74 @@ impl Observer {
     }
 }
 
+impl Observer {
+    /// The path of a key's node.
+    pub(super) fn path(&self, key: &str) -> String {
+        self.net.url.chroot.clone() + &path_of(key)
+    }
+
+    /// What the server answers to a four-letter word.
+    pub(super) fn word(&self, word: &str) -> Option<String> {
+        self.net.word(word, &mut Patience::new(self.timeout))
+    }
+
+    /// One request about a node, on a server that is not behind.
+    pub(super) fn ask(
+        &mut self,
+        request: impl Fn(String) -> Request,
+        path: &str,
+        patience: &mut Patience,
+    ) -> Result<Reply, StoreError> {
+        let requests = [Request::Sync { path: path.to_owned() }, request(path.to_owned())];
+        let mut replies = self.ask_all(&requests, patience)?;
+        replies.pop().ok_or_else(|| self.net.strange("an answer is missing"))
+    }
+
+    /// The node that holds a lease.
+    pub(super) fn node(&mut self, key: &str, patience: &mut Patience) -> Result<Option<Node>, StoreError> {
+        Ok(self.look(key, patience)?.1.node)
+    }
+
+    /// Requests that may be repeated, on a new session too.
+    fn ask_all(&mut self, requests: &[Request], patience: &mut Patience) -> Result<Vec<Reply>, StoreError> {
+        let mut repeated = false;
+        loop {
+            match self.connected(patience)?.ask_again(requests, patience) {
+                Ok(replies) => return Ok(replies),
+                Err(Broken::Over) if !repeated => self.session = None,
+                Err(broken) => return Err(broken.into_error()),
+            }
+            repeated = true;
+        }
+    }
+}
+
+impl Observer {
+    /// The time-out of a session, where this server has its connection and is allowed to tell (`cons`). It never
+    /// changes; what was not told is asked for again later.
+    fn timeout_of(&mut self, session: i64, patience: &mut Patience) -> Option<Duration> {
+        if let Some((last, at, timeout)) = self.asked_about
+            && last == session
+            && (timeout.is_some() || boot_now() < at.plus(ASK_AGAIN))
+        {
+            return timeout;
+        }
+        let connections = self.net.word("cons", patience);
+        let timeout = connections.and_then(|text| timeout_in(&text, session));
+        self.asked_about = Some((session, boot_now(), timeout));
+        timeout
+    }
+}
+
+/// The time-out of a session in an answer to `cons`, which has a line for each connection:
+/// `/127.0.0.1:41838[1](queued=0,recved=4,sent=4,sid=0x10000d4224a0000,…,to=4000,…)`.
+fn timeout_in(cons: &str, session: i64) -> Option<Duration> {
+    let sid = format!("sid=0x{session:x}");
+    let line = cons.lines().find(|line| line.split(',').any(|part| part == sid))?;
+    let millis = line.split(',').find_map(|part| part.strip_prefix("to="))?;
+    millis.trim_end_matches(')').parse().ok().map(Duration::from_millis)
+}
+
 impl Observe for Observer {
     fn facts(&self) -> &StoreFacts {
         &self.facts
@@ -92,19 +176,53 @@ impl Observe for Observer {
     }
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
-        let (asked, look) = self.look(key, &mut Patience::new(self.timeout))?;
+        let mut patience = Patience::new(self.timeout);
+        let (asked, look) = self.look(key, &mut patience)?;
         let moment = Moment::between(asked, boot_now());
+        let told = match &look.node {
+            Some(node) if self.net.url.layout.is_recipe() && node.stat.is_ephemeral() => {
+                self.timeout_of(node.stat.owner(), &mut patience)
+            }
+            _ => None,
+        };
+        Ok((moment, self.reading(key, moment, look, told)))
+    }
+
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        if self.net.url.layout.is_recipe() {
+            return one_by_one(self, keys);
+        }
+        let mut all = Vec::with_capacity(keys.len());
+        for keys in keys.chunks(AT_ONCE) {
+            all.extend(self.batch(keys)?);
+        }
+        Ok(all)
+    }
+
+    fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
+        if self.net.url.layout.is_recipe() {
+            return Ok(None);
+        }
+        self.below(prefix, most).map(Some)
+    }
+}
+
+impl Observer {
+    /// `told`: the time-out of the session, where the server was asked for it.
+    fn reading(&mut self, key: &str, at: Moment, look: Look, told: Option<Duration>) -> Reading {
+        let recipe = self.net.url.layout.is_recipe();
         // An election raises the upper half of the transactions' numbers.
         let epoch = format!("{}/{}/{}", self.server.mode(), look.zxid >> 32, self.start.label());
-        let previous = self.seen.note(key, asked, (look.node.clone(), epoch.clone()));
-        let reading = Reading {
+        let previous = self.seen.note(key, at.earliest, (look.node.clone(), epoch.clone()));
+        Reading {
             previous,
             held: look.node.map(|node| Held {
-                token: node.stat.token(),
+                // Clients of the recipe may take another number, such as that of their place in the queue.
+                token: node.stat.token().filter(|_| !recipe),
                 expires: None,
                 // A foreign client's session is at most as long as the server allows.
                 bound: match node.stat.is_ephemeral() {
-                    true => node.bound.or(self.facts.ttl_ceiling),
+                    true => node.bound.or(told).or(self.facts.ttl_ceiling),
                     false => None,
                 },
                 holder: node.holder,
@@ -116,7 +234,126 @@ impl Observe for Observer {
             counter: None,
             server_ns: None,
             epoch: Some(epoch),
+        }
+    }
+
+    /// At most [`AT_ONCE`] keys: one catching up with the leader, and all of them behind it.
+    fn batch(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let root = match self.net.url.chroot.as_str() {
+            "" => "/".to_owned(),
+            chroot => chroot.to_owned(),
         };
-        Ok((moment, reading))
+        let mut requests = vec![Request::Sync { path: root }];
+        requests.extend(keys.iter().map(|key| Request::Get { path: self.path(key) }));
+        let asked = boot_now();
+        let replies = self.ask_all(&requests, &mut Patience::new(self.timeout))?;
+        let moment = Moment::between(asked, boot_now());
+        let [synced, replies @ ..] = &replies[..] else {
+            return Err(self.net.strange("an answer is missing"));
+        };
+        if !matches!(synced.code, Code::OK | Code::NO_NODE) {
+            return Err(synced.code.error(&self.net.url, ""));
+        }
+        let mut all = Vec::with_capacity(keys.len());
+        for (key, reply) in keys.iter().zip(replies) {
+            all.push(match found(reply, self.path(key)) {
+                Ok(look) => Ok((moment, self.reading(key, moment, look, None))),
+                // A node that is closed to this user says nothing about the next.
+                Err(Some(code)) => Err(code.error(&self.net.url, key)),
+                Err(None) => return Err(self.net.strange("a record that is cut short")),
+            });
+        }
+        Ok(all)
+    }
+
+    /// Level by level: a node that has others below it is a part of a path, and no lease.
+    fn below(&mut self, prefix: &str, most: usize) -> Result<Listing, StoreError> {
+        let top = match prefix.rsplit_once('/') {
+            Some((above, _)) => self.path(above),
+            None => self.net.url.chroot.clone(),
+        };
+        let chroot = self.net.url.chroot.len();
+        let mut listing = Listing::default();
+        let mut level = vec![top];
+        for depth in 0..DEPTH {
+            let mut next = Vec::new();
+            for paths in level.chunks(AT_ONCE) {
+                let requests: Vec<Request> = paths
+                    .iter()
+                    .map(|path| Request::Children {
+                        path: if path.is_empty() { "/".to_owned() } else { path.clone() },
+                    })
+                    .collect();
+                let replies = self.ask_all(&requests, &mut Patience::new(self.timeout))?;
+                for (path, reply) in paths.iter().zip(&replies) {
+                    let (names, stat) = match reply.code {
+                        Code::OK => reply
+                            .children()
+                            .map_err(|_| self.net.strange("a record that is cut short"))?,
+                        // It went meanwhile; and what is closed to this user below is not its to watch.
+                        Code::NO_NODE => continue,
+                        Code::NO_AUTH if depth > 0 => continue,
+                        code => return Err(code.error(&self.net.url, prefix)),
+                    };
+                    // What is left of a path, or is yet to become one, is none either.
+                    let is_lease = names.is_empty() && depth > 0 && (stat.is_ephemeral() || !stat.emptied);
+                    if is_lease && listing.keys.len() == most {
+                        listing.more = true;
+                        break;
+                    }
+                    if is_lease {
+                        listing.keys.push(key_of(&path[chroot..]));
+                    }
+                    let below = names.into_iter().map(|name| format!("{path}/{name}"));
+                    // The first level has others beside the prefix.
+                    next.extend(below.filter(|path| depth > 0 || key_of(&path[chroot..]).starts_with(prefix)));
+                }
+                if listing.more {
+                    break;
+                }
+            }
+            // Whatever is left of the level can be no more than this.
+            if listing.more || next.is_empty() {
+                break;
+            }
+            level = next;
+        }
+        listing.keys.sort_unstable();
+        Ok(listing)
+    }
+}
+
+/// What the answer for one node comes to; an error without a code is no answer.
+fn found(reply: &Reply, path: String) -> Result<Look, Option<Code>> {
+    let node = match reply.code {
+        Code::OK => {
+            let (data, stat) = reply.node().map_err(|_| None)?;
+            let (holder, bound) = parse_bounded(data);
+            Some(Node {
+                path,
+                holder,
+                bound,
+                stat,
+            })
+        }
+        Code::NO_NODE => None,
+        code => return Err(Some(code)),
+    };
+    Ok(Look { node, zxid: reply.zxid })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_s_time_out_is_its_connection_s() {
+        // From ZooKeeper 3.8.0.
+        let cons = " /127.0.0.1:41838[0](queued=0,recved=1,sent=0)\n \
+                    /127.0.0.1:41840[1](queued=0,recved=4,sent=4,sid=0x10000d4224a0001,lop=PING,est=1796027716720,\
+                    to=4000,lcxid=0x2,lzxid=0x5,lresp=15,llat=0,minlat=0,avglat=0,maxlat=1)\n";
+        let told = timeout_in(cons, 0x0100_00d4_224a_0001);
+        assert_eq!(told, Some(Duration::from_secs(4)));
+        assert_eq!(timeout_in(cons, 0x0100_00d4_224a_0000), None);
     }
 }

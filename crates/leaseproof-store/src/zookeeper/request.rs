@@ -1,7 +1,7 @@
 //! The requests that are sent, and what comes back.
 
 use super::code::Code;
-use super::jute::{Garbled, Reader, Stat, Writer};
+use super::jute::{Acl, Garbled, Reader, Stat, Writer};
 
 /// All that may be done with a node.
 const ALL: i32 = 31;
@@ -17,6 +17,10 @@ pub(crate) enum Request {
     },
     /// Deletes a node if its data has this version; -1: whatever it has.
     Delete { path: String, version: i32 },
+    /// The state of a node.
+    Exists { path: String },
+    /// Who may use a node.
+    Acl { path: String },
     /// Data and state of a node.
     Get { path: String },
     /// The names below a node, and its state.
@@ -51,7 +55,9 @@ impl Request {
     fn code(&self) -> i32 {
         match self {
             Self::Delete { .. } => 2,
+            Self::Exists { .. } => 3,
             Self::Get { .. } => 4,
+            Self::Acl { .. } => 6,
             Self::Sync { .. } => 9,
             Self::Children { .. } => 12,
             Self::Multi(_) => 14,
@@ -94,10 +100,10 @@ impl Request {
             Self::Delete { path, version } => {
                 writer.text(path).int(*version);
             }
-            Self::Get { path } | Self::Children { path } => {
+            Self::Get { path } | Self::Exists { path } | Self::Children { path } => {
                 writer.text(path).flag(false);
             }
-            Self::Sync { path } => {
+            Self::Sync { path } | Self::Acl { path } => {
                 writer.text(path);
             }
             Self::Multi(parts) => {
@@ -141,6 +147,18 @@ impl Reply {
     pub(crate) fn node(&self) -> Result<(&[u8], Stat), Garbled> {
         let mut reader = Reader::new(&self.body);
         Ok((reader.buffer()?, reader.stat()?))
+    }
+
+    /// Of `Exists`.
+    pub(crate) fn stat(&self) -> Result<Stat, Garbled> {
+        Reader::new(&self.body).stat()
+    }
+
+    /// Of `Acl`.
+    pub(crate) fn acl(&self) -> Result<Vec<Acl>, Garbled> {
+        let mut reader = Reader::new(&self.body);
+        let count = reader.int()?;
+        (0..count).map(|_| reader.acl()).collect()
     }
 
     /// Of `Children`: names and the state of the node above them.

@@ -135,6 +135,11 @@ impl EtcdServer {
         self.ports[0]
     }
 
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `etcd://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("etcd://127.0.0.1:{}", self.port())
@@ -176,6 +181,12 @@ impl EtcdServer {
         let output = self.etcdctl(arguments);
         assert!(output.status.success(), "etcdctl {arguments:?}: {output:?}");
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// What `etcdctl ARGUMENTS` says where it fails; nothing where it does not.
+    pub fn cli_fails(&self, arguments: &[&str]) -> Option<String> {
+        let output = self.etcdctl(arguments);
+        (!output.status.success()).then(|| String::from_utf8_lossy(&output.stderr).into_owned())
     }
 
     fn etcdctl(&self, arguments: &[&str]) -> std::process::Output {

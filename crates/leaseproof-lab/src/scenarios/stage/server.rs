@@ -2,6 +2,7 @@
 
 use super::fault::{bare_phase, halt};
 use super::{Halt, Stage, Step};
+use crate::observe::Sampler;
 use crate::server::Server;
 use leaseproof_fault::FaultSink;
 use leaseproof_fault::clock_step::clock_step;
@@ -76,7 +77,8 @@ impl Stage<'_> {
             Some(_) => "stopping the store's leader",
         });
         let hold = self.takeover_bound() * 2 + ELECTION + Duration::from_secs(5);
-        let launched = self.server()?.launched(leader.map_or(0, |(leader, _)| leader));
+        let member = leader.map_or(0, |(member, _)| member);
+        let launched = self.server()?.launched(member);
         let launched = launched.ok_or_else(|| Halt::Abandoned("the store's server does not run".to_owned()))?;
         self.excuse_looks(true);
         let sink = self.store_sink(match leader {
@@ -94,7 +96,7 @@ impl Stage<'_> {
         Ok(StorePause { paused, leader })
     }
 
-    /// Waits until a member leads, and says which, with what all said.
+    /// Waits until a member leads, and says which and in which term, with what all said on record.
     fn leader(&mut self) -> Step<(usize, u64)> {
         let bound = boot_now().plus(ELECTION);
         loop {
@@ -118,10 +120,13 @@ impl Stage<'_> {
         let bound = boot_now().plus(ELECTION);
         let mut none = None;
         loop {
-            let (at, roles) = self.server()?.roles(ROLE, pause.leader.map(|(leader, _)| leader));
-            // One that led before the first and does not know of it yet leads nobody.
-            let later = |(_, term): &(usize, u64)| pause.leader.is_none_or(|(_, before)| *term > before);
-            if let Some((leader, _)) = place_of_leader(&roles).filter(later) {
+            let stands = pause.leader.map(|(member, _)| member);
+            let (at, roles) = self.server()?.roles(ROLE, stands);
+            let leads = place_of_leader(&roles);
+            // A member may know for a moment that it leads, and not yet in which term.
+            if let Some((leader, term)) = leads
+                && pause.leader.is_none_or(|(_, before)| term > before)
+            {
                 // The last time that none did: until then nobody was granted anything.
                 if let Some((at, roles)) = none {
                     self.record(Source::Lab, None, at, What::Roles(roles));
@@ -131,10 +136,13 @@ impl Stage<'_> {
                     sampler.prefer(leader);
                     sampler.rest(false);
                 }
-                self.until_looked_at()?;
+                // From then on the store answers, and a look that is late is ours.
+                self.until_store_answers()?;
                 return Ok(at.latest);
             }
-            none = Some((at, roles));
+            if leads.is_none() {
+                none = Some((at, roles));
+            }
             if boot_now() > bound {
                 return Err(Halt::Abandoned(format!(
                     "no other member of the store leads after {ELECTION:?}: look at their logs with --keep"
@@ -148,8 +156,22 @@ impl Stage<'_> {
     pub fn thaw_store(&mut self, pause: StorePause, due: BootNanos) -> Step {
         let mut paused = pause.paused;
         paused.due(Moment::exact(due));
-        paused.thaw().map_err(|error| halt(&error))?;
-        self.until_store_answers()
+        let thawed = paused.thaw().map_err(|error| halt(&error))?;
+        self.until_store_answers()?;
+        let looked = self.sampler.as_ref().map_or_else(boot_now, Sampler::looked);
+        self.late_beside_the_fault(
+            looked.since(thawed.undone.earliest),
+            "looking at the store that goes on",
+        );
+        Ok(())
+    }
+
+    /// A look that comes too late to be right beside the fault leaves a gap in which nobody looked.
+    fn late_beside_the_fault(&self, by: Duration, what: &str) {
+        if by > self.look_gap() {
+            let what = what.to_owned();
+            self.note(What::RigLate { by, what });
+        }
     }
 
     /// Kills the server and starts it again, on its data or without.
@@ -168,6 +190,7 @@ impl Stage<'_> {
         };
         let dead = server.kill();
         self.restart_phase((kind, fault), FaultPhase::Confirmed, dead);
+        self.late_beside_the_fault(dead.uncertainty(), "the end of the store's server");
         // Long enough that owners notice, short enough that a lease may outlive it.
         self.pass(self.budget().heartbeat / 2)?;
         let asked = boot_now();

@@ -30,8 +30,6 @@ use std::time::Duration;
 const READING: Duration = Duration::from_secs(1);
 /// The same where a frozen writer can block the store: waiting for it is no looking.
 const READING_BESIDE_WRITERS: Duration = Duration::from_millis(50);
-/// The same where another member can be asked instead.
-const READING_OF_SEVERAL: Duration = Duration::from_millis(300);
 /// How long an administrator's or the lab's own call may take.
 const CALL: Duration = Duration::from_secs(2);
 
@@ -54,6 +52,11 @@ impl<'a> Stage<'a> {
                             site.facts.kind
                         ),
                     });
+                }
+                Need::LabHolds => {
+                    if let Some(why) = site.url.only_looked_at() {
+                        return Err(format!("leaseproof itself would have to hold the lease: {why}"));
+                    }
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
                 Need::OwnServer if site.own.is_none() => {
@@ -169,10 +172,10 @@ impl<'a> Stage<'a> {
         let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
         let observer = leaseproof_store::open_observer(
             &url,
-            match (site.facts.writer_can_block, url.places().len()) {
-                (true, _) => READING_BESIDE_WRITERS,
-                (false, 0 | 1) => READING,
-                _ => READING_OF_SEVERAL,
+            if site.facts.writer_can_block {
+                READING_BESIDE_WRITERS
+            } else {
+                READING
             },
         )
         .map_err(|error| error.to_string())?;

@@ -62,9 +62,12 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
                 if let Some((at, reading)) = answers.iter().find_map(|it| it.as_ref().ok()) {
                     board.store_saw(*at, reading, stamp, &mut notices);
                 }
-                for ((place, _), answer) in keys.iter().zip(answers) {
+                for ((place, key), answer) in keys.iter().zip(answers) {
                     match answer {
-                        Ok((at, reading)) => board.lease_saw(*place, at, &reading, &mut notices),
+                        Ok((at, reading)) => {
+                            let expiry = observer.expiry_seen(key);
+                            board.lease_saw_expiry(*place, at, expiry, &reading, &mut notices);
+                        }
                         Err(error) => board.unreadable(*place, error.to_string(), &mut notices),
                     }
                 }

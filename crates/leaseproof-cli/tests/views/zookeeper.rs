@@ -1,0 +1,103 @@
+//! A look at ZooKeeper.
+
+use crate::look::{KEY, attribute, look, only_listed, room, says, worries};
+use crate::owner::Owner;
+use crate::postgres_server::skip;
+use crate::tap::Tap;
+use crate::wire::zookeeper;
+use crate::zookeeper_server::ZooKeeperServer;
+
+/// The server, or the end of the test.
+macro_rules! server {
+    ($test:expr, $settings:expr) => {
+        match ZooKeeperServer::start_with($settings) {
+            Ok(server) => server,
+            Err(why) => return skip($test, &why),
+        }
+    };
+}
+
+#[test]
+fn zookeeper_as_a_user_who_may_only_read() {
+    let server = server!("zookeeper_as_a_user_who_may_only_read", "");
+    let room = room();
+    let _owner = Owner::start(&room, &server.url(), KEY, 30_000, 300);
+    // Data of their own; and one that this user may look at and do nothing else with.
+    server.cli("create /forever geheim");
+    server.cli("create /queue");
+    server.cli("create /queue/one x");
+    server.cli(&format!("create /long {}", "geheim".repeat(1000)));
+    server.cli("addauth digest reader:geheim");
+    server.cli("create /closed geheim auth::r");
+    server.cli("create /hidden geheim digest:other:kXw4u0Ck3iN8Nw4Fq6h1mHkYp3w=:cdrwa");
+    for (key, part) in [
+        (KEY, "is not shown by this store"),
+        ("forever", "the node is no ephemeral"),
+        ("absent", "there is no node"),
+        ("queue", "a node with 1 others below it"),
+        ("long", "a node with 6000 bytes"),
+        ("closed", "digest:reader r"),
+    ] {
+        let tap = Tap::start(server.port());
+        let url = format!("zookeeper://reader:geheim@127.0.0.1:{}", tap.port());
+        let ran = look(&room, &url, key);
+        assert_eq!(ran.code, Some(3), "{key}: {ran:#?}");
+        assert!(ran.stdout.contains(part), "{key}: {part} is missing in {}", ran.stdout);
+        only_listed("zookeeper", &tap, zookeeper, |listed, sent| listed == sent);
+        says(&ran.json(), "version", "3.");
+        says(&ran.json(), "role", "standalone");
+    }
+    let url = format!("zookeeper://reader:geheim@127.0.0.1:{}", server.port());
+    look(&room, &url, "hidden").refused(&["may not use the key hidden"]);
+}
+
+#[test]
+fn zookeeper_shows_the_session_and_its_connection() {
+    let server = server!("zookeeper_shows_the_session_and_its_connection", "");
+    let room = room();
+    let owner = Owner::start(&room, &server.url(), KEY, 30_000, 300);
+    let pid = owner.pid().to_string();
+    let ran = room.run(&[
+        "inspect",
+        &server.url(),
+        KEY,
+        "--json",
+        "--quiet",
+        "--for",
+        "300ms",
+        "--owner-pid",
+        &pid,
+    ]);
+    let json = ran.json();
+    says(&json, "session", "time-out 30000 ms as negotiated");
+    says(&json, "state", "last transaction 0x");
+    worries(&json, "ACL", "anybody who reaches the server");
+    let candidate = &json["store"]["connections"]["is"]["candidates"][0];
+    assert_eq!(candidate["certain"], true, "{json:#}");
+    assert!(
+        candidate["why"]
+            .as_str()
+            .is_some_and(|it| it.contains("is the named process's")),
+        "{json:#}"
+    );
+    // Renewals don't show here: that is said, and not that there was none.
+    assert_eq!(json["lease"]["renewals"], "not-by-this-store");
+    let text = room.run(&["inspect", &server.url(), KEY, "--for", "300ms"]).stdout;
+    assert!(text.contains("renewals are not shown by this store"), "{text}");
+    assert!(!text.contains("no renewal"), "{text}");
+}
+
+#[test]
+fn a_server_without_words_says_so() {
+    let server = server!("a_server_without_words_says_so", "4lw.commands.whitelist=srvr");
+    let room = room();
+    let _owner = Owner::start(&room, &server.url(), KEY, 30_000, 300);
+    let json = look(&room, &server.url(), KEY).json();
+    says(&json, "role", "standalone");
+    says(&json, "session", "its time-out shows where it is connected");
+    let why = json["store"]["connections"]["withheld"]
+        .as_str()
+        .expect("it is withheld");
+    assert!(why.contains("4lw.commands.whitelist"), "{why}");
+    assert!(attribute(&json, "sessions")["value"]["is"].is_string());
+}

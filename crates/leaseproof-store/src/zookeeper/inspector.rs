@@ -1,0 +1,333 @@
+//! What a ZooKeeper server shows beside the lease itself.
+
+use super::allow::ALLOWED;
+use super::code::Code;
+use super::connections::{connections, timeout_of};
+use super::jute::{Acl, Stat};
+use super::observer::Observer;
+use super::request::{Reply, Request};
+use super::tools;
+use crate::Observe;
+use crate::error::StoreError;
+use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, shown_key, text_key};
+use crate::patience::Patience;
+use crate::url::ZooKeeperUrl;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::{Held, Reading};
+use leaseproof_model::inspect::Shown;
+use leaseproof_model::inspect::store_view::{Attribute, Connections, Form, KeyForm, StoreView};
+use leaseproof_model::moment::Moment;
+use leaseproof_model::store::StoreFacts;
+use std::time::Duration;
+
+/// Why a server does not answer to a four-letter word.
+const NO_WORDS: &str = "this server allows no such four-letter word (4lw.commands.whitelist)";
+
+/// All that may be done with a node, and those of them that end a lease or put another in its place.
+const NAMES: [(i32, char); 5] = [(4, 'c'), (8, 'd'), (1, 'r'), (2, 'w'), (16, 'a')];
+
+/// A look at a server.
+pub(crate) struct Inspector {
+    observer: Observer,
+    url: ZooKeeperUrl,
+    /// The node's state at the last look at its form.
+    stat: Option<Stat>,
+    /// The path of the node that was looked at.
+    place: String,
+}
+
+impl Inspector {
+    pub(crate) fn open(url: &ZooKeeperUrl, timeout: Duration) -> Result<Self, StoreError> {
+        Ok(Self {
+            observer: Observer::open(url, timeout)?,
+            url: url.clone(),
+            stat: None,
+            place: String::new(),
+        })
+    }
+
+    /// A four-letter word's answer, or why there is none.
+    fn word(&mut self, word: &str) -> Shown<String> {
+        let answer = self.observer.word(word);
+        match answer.filter(|text| !text.trim().is_empty() && !text.contains("not executed because")) {
+            Some(text) => Shown::Is(text),
+            None => Shown::Withheld(NO_WORDS.to_owned()),
+        }
+    }
+
+    /// One request about the node.
+    fn ask(&mut self, request: impl Fn(String) -> Request) -> Result<Reply, StoreError> {
+        let patience = &mut Patience::new(self.observer.timeout);
+        self.observer.ask(request, &self.place, patience)
+    }
+
+    /// The state of the node that holds the lease: the first in the queue, where the URL says that it is one.
+    fn find(&mut self, key: &str) -> Result<Option<Stat>, StoreError> {
+        self.place = self.observer.path(key);
+        if self.url.layout.is_recipe() {
+            let patience = &mut Patience::new(self.observer.timeout);
+            let found = self.observer.node(key, patience)?;
+            return Ok(found.map(|node| {
+                self.place = node.path;
+                node.stat
+            }));
+        }
+        let reply = self.ask(|path| Request::Exists { path })?;
+        match reply.code {
+            Code::OK => reply.stat().map(Some).map_err(|_| {
+                StoreError::Unexpected("a node's state that is cut short: is it a ZooKeeper server?".to_owned())
+            }),
+            Code::NO_NODE => Ok(None),
+            code => Err(code.error(&self.url, key)),
+        }
+    }
+
+    /// Who may use the node.
+    fn acl(&mut self) -> Result<Attribute, StoreError> {
+        let reply = self.ask(|path| Request::Acl { path })?;
+        Ok(match reply.code {
+            Code::OK => match reply.acl() {
+                Ok(acl) => acl_words(&acl),
+                Err(_) => Attribute::withheld("ACL", "an answer that is not understood"),
+            },
+            Code::NO_NODE => Attribute::plain("ACL", "none: there is no node"),
+            _ => Attribute::withheld("ACL", "this user may neither read nor administer the node"),
+        })
+    }
+}
+
+fn acl_words(acl: &[Acl]) -> Attribute {
+    let rights = |bits: i32| -> String {
+        NAMES
+            .iter()
+            .filter(|(bit, _)| bits & bit != 0)
+            .map(|(_, name)| *name)
+            .collect()
+    };
+    let entries: Vec<String> = acl
+        .iter()
+        .map(|it| {
+            // Behind the user of a digest stands the hash of a password.
+            let who = match it.scheme.as_str() {
+                "digest" => it.id.split(':').next().unwrap_or_default(),
+                _ => &it.id,
+            };
+            format!(
+                "{}:{} {}",
+                shown_key(it.scheme.as_bytes()),
+                shown_key(who.as_bytes()),
+                rights(it.bits)
+            )
+        })
+        .collect();
+    let attribute = Attribute::plain("ACL", entries.join(", "));
+    let anybody = acl.iter().any(|it| it.scheme == "world" && it.bits & (2 | 8) != 0);
+    match anybody {
+        true => attribute.worrying("anybody who reaches the server may delete or overwrite it"),
+        false => attribute,
+    }
+}
+
+/// A line of `srvr` or `conf`.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()))
+}
+
+fn by_srvr(srvr: &Shown<String>) -> Vec<Attribute> {
+    let Shown::Is(text) = srvr else {
+        return ["version", "role", "state"]
+            .map(|name| Attribute::withheld(name, NO_WORDS))
+            .into();
+    };
+    let version = field(text, "Zookeeper version:").map_or("unknown", |it| it.split([',', '-']).next().unwrap_or(it));
+    let mode = field(text, "Mode:").unwrap_or("unknown");
+    let role = Attribute::plain("role", mode);
+    let role = match mode {
+        "standalone" => role.worrying("one server alone: while it is down no lease is granted, and none ends"),
+        "read-only" => role.worrying("it is cut off from its quorum: what it shows may be old"),
+        _ => role,
+    };
+    let number = |name| field(text, name).unwrap_or("?");
+    let zxid = number("Zxid:");
+    let epoch = u64::from_str_radix(zxid.trim_start_matches("0x"), 16).map_or(0, |it| it >> 32);
+    let state = format!(
+        "last transaction {zxid} (epoch {epoch}), {} nodes, {} connections, {} requests outstanding",
+        number("Node count:"),
+        number("Connections:"),
+        number("Outstanding:")
+    );
+    vec![
+        Attribute::plain("version", version),
+        role,
+        Attribute::plain("state", state),
+    ]
+}
+
+impl Observe for Inspector {
+    fn facts(&self) -> &StoreFacts {
+        self.observer.facts()
+    }
+
+    fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
+        self.observer.read(key)
+    }
+}
+
+impl Inspect for Inspector {
+    fn allowed(&self) -> &'static [Allowed] {
+        ALLOWED
+    }
+
+    fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
+        let key = text_key(key)?;
+        self.stat = self.find(key)?;
+        let form = match &self.stat {
+            None => Form::Absent,
+            Some(stat) if stat.children > 0 => Form::Foreign(format!(
+                "a node with {} others below it, as recipes have that queue (Curator, kazoo): look at the \
+                 first of them with ?recipe=lock",
+                stat.children
+            )),
+            Some(stat) if usize::try_from(stat.length).is_ok_and(|it| it > LONGEST_HOLDER) => Form::Foreign(format!(
+                "a node with {} bytes, too long for a holder's name: not read",
+                stat.length
+            )),
+            Some(_) => Form::Lease,
+        };
+        Ok(KeyForm {
+            namespace: format!("node {}", shown_key(self.place.as_bytes())),
+            form,
+        })
+    }
+
+    fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
+        self.observer.read(text_key(key)?)
+    }
+
+    fn look(&mut self, _key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
+        let srvr = self.word("srvr");
+        let mut attributes = by_srvr(&srvr);
+        attributes.push(Attribute::plain(
+            "persistence",
+            "a log and snapshots, sessions among them: a restart or a new leader gives each its whole time-out anew",
+        ));
+        attributes.push(Attribute::plain("eviction", "none"));
+        let facts = self.facts();
+        let (floor, ceiling) = (facts.ttl_floor, facts.ttl_ceiling);
+        let ms = |it: Option<Duration>| it.map_or(0, |it| it.as_millis());
+        attributes.push(Attribute::plain(
+            "sessions",
+            format!("time-outs of {} to {} ms are granted", ms(floor), ms(ceiling)),
+        ));
+        let owner = self.stat.as_ref().and_then(Stat::session);
+        let cons = match owner {
+            Some(_) => self.word("cons"),
+            None => Shown::NotByThisStore,
+        };
+        attributes.push(match (owner, &self.stat) {
+            (Some(owner), _) => session(owner, cons.get().and_then(|it| timeout_of(it, owner))),
+            (None, Some(_)) => Attribute::plain("session", "none: the node is no ephemeral")
+                .worrying("it stays when its client ends: it is no lease, or its client removes it by itself"),
+            (None, None) => Attribute::plain("session", "none: there is no node"),
+        });
+        if let Some(stat) = &self.stat {
+            attributes.push(Attribute::plain(
+                "node",
+                format!(
+                    "created by transaction {:x}, {} ms after 1970 by the server; version {}, {} bytes",
+                    stat.czxid, stat.ctime, stat.version, stat.length
+                ),
+            ));
+        }
+        attributes.push(self.acl()?);
+        let mut refused = Vec::new();
+        for (name, hidden) in [
+            ("srvr", matches!(srvr, Shown::Withheld(_))),
+            ("cons", matches!(cons, Shown::Withheld(_))),
+        ] {
+            if hidden {
+                refused.push(name.to_owned());
+            }
+        }
+        let connections: Shown<Connections> = match (owner, cons) {
+            (Some(owner), Shown::Is(text)) => Shown::Is(connections(&text, owner, hints)),
+            (Some(_), Shown::Withheld(why)) => Shown::Withheld(why),
+            _ => Shown::Withheld("there is no session that the node ends with".to_owned()),
+        };
+        let may_be_behind = matches!(&srvr, Shown::Is(text) if field(text, "Mode:") == Some("read-only"));
+        Ok(StoreView {
+            connections,
+            may_be_behind,
+            refused,
+            ..StoreView::plain(&self.facts().kind, attributes, form)
+        })
+    }
+
+    fn ttl_words(&self, held: Option<&Held>, _now: BootNanos) -> String {
+        match held {
+            None => "there is no node: its session has ended, it was removed, or it never was".to_owned(),
+            Some(held) => match held.bound {
+                Some(bound) => format!(
+                    "what is left is not shown by this store: the node goes when its session was silent for {} ms and up \
+                     to two ticks more",
+                    bound.as_millis()
+                ),
+                None => "the node is no ephemeral: it stays until somebody deletes it".to_owned(),
+            },
+        }
+    }
+
+    fn by_hand(&self, key: &[u8]) -> Vec<String> {
+        let place = match self.place.as_str() {
+            "" => self.observer.path(&String::from_utf8_lossy(key)),
+            place => place.to_owned(),
+        };
+        tools::commands(&self.url, &place)
+    }
+}
+
+fn session(owner: i64, timeout: Option<u64>) -> Attribute {
+    let text = match timeout {
+        Some(timeout) => format!("{owner:#x}, time-out {timeout} ms as negotiated"),
+        None => format!(
+            "{owner:#x}; it has no connection to this server, or that is not shown: its time-out shows where it is \
+             connected"
+        ),
+    };
+    Attribute::plain("session", text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_endangers_a_lease_is_said() {
+        let srvr = |mode: &str| {
+            Shown::Is(format!(
+                "Zookeeper version: 3.8.0-${{mvngit}}, built on x\nConnections: 3\nOutstanding: 0\n\
+                 Zxid: 0x200000007\nMode: {mode}\nNode count: 5\n"
+            ))
+        };
+        let alone = by_srvr(&srvr("standalone"));
+        assert_eq!(alone[0].value, Shown::Is("3.8.0".to_owned()));
+        assert!(alone[1].concern.is_some());
+        assert!(alone[2].value.get().is_some_and(|it| it.contains("epoch 2")));
+        assert_eq!(by_srvr(&srvr("leader"))[1].concern, None);
+        let closed = by_srvr(&Shown::Withheld(String::new()));
+        assert!(closed.iter().all(|it| matches!(it.value, Shown::Withheld(_))));
+    }
+
+    #[test]
+    fn a_hash_of_a_password_is_not_shown() {
+        let acl = |scheme: &str, id: &str, bits| Acl {
+            bits,
+            scheme: scheme.to_owned(),
+            id: id.to_owned(),
+        };
+        let shown = acl_words(&[acl("digest", "me:3kXw=", 31), acl("world", "anyone", 1)]);
+        assert_eq!(shown.value, Shown::Is("digest:me cdrwa, world:anyone r".to_owned()));
+        assert_eq!(shown.concern, None);
+        assert!(acl_words(&[acl("world", "anyone", 31)]).concern.is_some());
+    }
+}

@@ -1,0 +1,238 @@
+//! Who may do what, by which login, over which wire.
+
+use super::*;
+
+#[test]
+fn a_reading_needs_no_more_than_select() {
+    let server = server!("a_reading_needs_no_more_than_select");
+    server.psql("CREATE ROLE reader LOGIN PASSWORD 'pw'; GRANT SELECT ON leaseproof_lease TO reader;");
+    let reader = url(&format!("postgres://reader:pw@127.0.0.1:{}/postgres", server.port()));
+    let mut observer = open_observer(&reader, PATIENT).expect("it opens");
+    let grant = granted(&mut *owner(&server), SHORT);
+    let reading = observer.read(KEY).expect("a reading").1;
+    assert_eq!(reading.held.map(|held| held.holder), Some(grant.holder));
+    assert!(reading.epoch.expect("an epoch").ends_with("/primary"));
+    // It proves an expiry, too.
+    server.wait_until("SELECT expires_at < clock_timestamp() FROM leaseproof_lease");
+    let held = observer
+        .read_proving_expiry(KEY)
+        .expect("a reading")
+        .1
+        .held
+        .expect("the row");
+    assert!(held.expired && held.write_lock);
+    // It can read, and that is all.
+    let done = open_lease(&reader, PATIENT)
+        .expect("lazy")
+        .acquire(KEY, "b", LONG, PATIENT);
+    assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+    assert!(done.reason.expect("a reason").contains("permission"));
+    // Where listing locks was taken away, nothing is proven, and nobody is said to be in the way.
+    server.psql("REVOKE SELECT ON pg_locks FROM PUBLIC");
+    let mut observer = open_observer(&reader, PATIENT).expect("it opens");
+    let held = observer
+        .read_proving_expiry(KEY)
+        .expect("a reading")
+        .1
+        .held
+        .expect("the row");
+    assert!(!held.expired && !held.write_lock);
+}
+
+#[test]
+fn an_owner_needs_no_right_to_make_or_remove_anything() {
+    let server = server!("an_owner_needs_no_right_to_make_or_remove_anything");
+    server.psql(
+        "CREATE ROLE worker LOGIN PASSWORD 'p@ss:w/rd'; \
+         GRANT SELECT, INSERT, UPDATE ON leaseproof_lease TO worker;",
+    );
+    let worker = url(&format!(
+        "postgresql://worker:p%40ss%3Aw%2Frd@127.0.0.1:{}/postgres?table=public.leaseproof_lease",
+        server.port()
+    ));
+    let mut owner = open_lease(&worker, PATIENT).expect("lazy");
+    let grant = granted(&mut *owner, LONG);
+    assert_eq!(owner.renew(&grant, LONG, PATIENT).outcome, Outcome::Applied);
+    assert_eq!(owner.release(&grant, PATIENT).outcome, Outcome::Applied);
+    // What is there already needs no right to be made.
+    let mut lab = open_administrator(&worker, PATIENT).expect("it opens");
+    lab.prepare().expect("it is there");
+    let error = lab
+        .clean(&[KEY.to_owned()])
+        .expect_err("no right to remove")
+        .to_string();
+    assert!(error.contains("permission"), "{error}");
+}
+
+#[test]
+fn logins_and_tables() {
+    let server = server!("logins_and_tables");
+    server.psql(
+        "CREATE ROLE me LOGIN PASSWORD 'hunter2'; CREATE DATABASE me; \
+         CREATE TABLE other (key text PRIMARY KEY, id int); CREATE TABLE ints (key int, token text);",
+    );
+    let port = server.port();
+    for (text, part) in [
+        (
+            format!("postgres://me@127.0.0.1:{port}/postgres"),
+            "put it into the URL",
+        ),
+        (
+            format!("postgres://me:hunter3@127.0.0.1:{port}/postgres"),
+            "pg_hba.conf",
+        ),
+        (
+            format!("postgres://nobody:hunter3@127.0.0.1:{port}/postgres"),
+            "pg_hba.conf",
+        ),
+        (
+            format!("postgres://postgres@127.0.0.1:{port}/nowhere"),
+            "name a database",
+        ),
+    ] {
+        let error = open_observer(&url(&text), PATIENT).err().expect(&text);
+        let words = error.to_string();
+        assert!(matches!(error, StoreError::Refused { .. }), "{text}: {words}");
+        assert!(words.contains(part), "{text}: {words}");
+        assert!(!words.contains("hunter"), "{words}");
+        let done = open_lease(&url(&text), PATIENT)
+            .expect("lazy")
+            .acquire(KEY, "a", LONG, PATIENT);
+        assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None));
+    }
+    // Without a database it is the user's, and there is no table yet.
+    let mine = url(&format!("postgres://me:hunter2@127.0.0.1:{port}"));
+    let mut observer = open_observer(&mine, PATIENT).expect("it opens");
+    let error = observer.read(KEY).expect_err("no table").to_string();
+    assert!(error.contains("no table of leases leaseproof_lease"), "{error}");
+    let done = open_lease(&mine, PATIENT)
+        .expect("lazy")
+        .acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+    let mut lab = open_administrator(&mine, PATIENT).expect("it opens");
+    assert_eq!(lab.foreign_keys("canary/").expect("no table, no keys"), 0);
+    let error = lab.prepare().expect_err("no right to make one").to_string();
+    assert!(error.contains("permission"), "{error}");
+    for table in ["other", "ints", "nowhere.leases"] {
+        let text = format!("{}?table={table}", server.url());
+        let mut lab = open_administrator(&url(&text), PATIENT).expect("it opens");
+        let error = lab.prepare().expect_err("no table of leases").to_string();
+        assert!(error.contains("table of leases"), "{error}");
+    }
+    // Two who make it at once both find it.
+    let text = format!("{}?table=both", server.url());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                open_administrator(&url(&text), PATIENT)
+                    .and_then(|mut lab| lab.prepare())
+                    .expect("it is made once");
+            });
+        }
+    });
+}
+
+/// A certificate of our own for `localhost`, by the openssl command, in the server's own folder.
+fn certificate(folder: &Path) -> Result<(), String> {
+    let output = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+        ])
+        .args(["-nodes", "-days", "30", "-subj", "/CN=leaseproof test"])
+        .args(["-addext", "subjectAltName=DNS:localhost"])
+        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
+        .args(["-keyout", "key.pem", "-out", "ca.pem"])
+        .current_dir(folder)
+        .output()
+        .map_err(|error| format!("openssl can't be run: {error}"))?;
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}
+
+/// Passes bytes on, as the lab's relay does.
+fn relay(to: u16) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for client in listener.incoming().flatten() {
+            let server = TcpStream::connect(("127.0.0.1", to)).expect("the server is there");
+            for (mut from, mut into) in [
+                (client.try_clone().expect("a copy"), server.try_clone().expect("a copy")),
+                (server, client),
+            ] {
+                std::thread::spawn(move || std::io::copy(&mut from, &mut into));
+            }
+        }
+    });
+    port
+}
+
+#[test]
+fn tls() {
+    let mut server = server!("tls");
+    if let Err(why) = certificate(&server.folder()) {
+        return skip("tls", &why);
+    }
+    let port = server.port();
+    let no_tls = url(&format!(
+        "postgres://postgres@localhost:{port}/postgres?sslmode=require"
+    ));
+    let error = open_observer(&no_tls, PATIENT).err().expect("it has none").to_string();
+    assert!(
+        error.contains("speaks no TLS") || error.contains("no certificate"),
+        "{error}"
+    );
+    server.own_file("key.pem");
+    server.psql(
+        "ALTER SYSTEM SET ssl_cert_file = '../ca.pem'; ALTER SYSTEM SET ssl_key_file = '../key.pem'; \
+         ALTER SYSTEM SET ssl = on; CREATE ROLE me LOGIN SUPERUSER PASSWORD 'pw';",
+    );
+    server.kill();
+    server.start_again();
+    let ca = server.folder().join("ca.pem").display().to_string();
+    let good = url(&format!(
+        "postgres://me:pw@localhost:{port}/postgres?sslmode=verify-full&ca={ca}"
+    ));
+    let mut owner = open_lease(&good, PATIENT).expect("lazy");
+    let grant = granted(&mut *owner, LONG);
+    assert_eq!(
+        server.psql("SELECT count(*) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE ssl AND usename = 'me'"),
+        "1"
+    );
+    // Through a relay the certificate is still asked for by its own name.
+    let relayed = good.with_host_port("127.0.0.1", relay(port));
+    let held = open_observer(&relayed, PATIENT)
+        .expect("through the relay")
+        .read(KEY)
+        .expect("a reading");
+    assert_eq!(held.1.held.map(|held| held.holder), Some(grant.holder));
+    // Not trusted, and not by that name: require asks for no less.
+    for bad in [
+        format!("postgres://me:pw@localhost:{port}/postgres?sslmode=require"),
+        format!("postgres://me:pw@127.0.0.1:{port}/postgres?sslmode=require&ca={ca}"),
+        format!("postgres://me:pw@localhost:{port}/postgres?sslmode=require&ca={ca}&server_name=example.org"),
+    ] {
+        let error = open_observer(&url(&bad), PATIENT).err().expect(&bad);
+        let words = error.to_string();
+        assert!(words.contains("certificate"), "{bad}: {words}");
+        assert!(!words.contains("pw@"), "{words}");
+    }
+    let bad = url(&format!(
+        "postgres://localhost:{port}/d?sslmode=require&ca=/nowhere.pem"
+    ));
+    let error = open_lease(&bad, PATIENT).err().expect("no CA").to_string();
+    assert!(error.contains("can't be used"), "{error}");
+    // A server that wants TLS tells those who come without.
+    server.allow("hostssl all all 127.0.0.1/32 scram-sha-256");
+    let plain = url(&format!("postgres://me:pw@localhost:{port}/postgres"));
+    let error = open_observer(&plain, PATIENT).err().expect("no TLS").to_string();
+    assert!(error.contains("no encryption"), "{error}");
+}

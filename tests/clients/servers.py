@@ -1,0 +1,184 @@
+"""The stores of the cases: each a server on free ports of loopback, in a folder of its own, ended with the `with`."""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+
+class Failure(Exception):
+    """What is wrong, in one line."""
+
+
+def free_ports(count):
+    """Ports that were free just now; all bound at once, so that they differ."""
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for probe in probes:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in probes]
+
+
+class Server:
+    """What they share. `needs` are the variables of .ci/tools without which there is none."""
+
+    name = ""
+    needs = ()
+    ports = 1
+    # It answers within; the JVM and a busy machine are slow to start.
+    patience_s = 30
+
+    def __init__(self, env):
+        self.env = env
+
+    def __enter__(self):
+        for attempt in (1, 2, 3):
+            # Where memory can be had as a folder, syncing a log costs nothing.
+            shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+            self.folder = tempfile.mkdtemp(prefix="leaseproof-client-", dir=shm)
+            self.port, *self.others = free_ports(self.ports)
+            self.process = subprocess.Popen(
+                # It ends with us, however we end.
+                ["setpriv", "--pdeathsig", "KILL", "--", *self.command()],
+                env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            )
+            deadline = time.monotonic() + self.patience_s
+            while time.monotonic() < deadline and self.process.poll() is None:
+                if self.answers():
+                    return self
+                time.sleep(0.05)
+            self.__exit__()
+        # Another process may take a free port first, and not three times in a row.
+        raise Failure(f"{self.name} did not start")
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def answers(self):
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def http(self, path, body=None):
+        """The answer to a request, or nothing."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", data=body)
+        try:
+            with urllib.request.urlopen(request, timeout=2) as answer:
+                return answer.read().decode()
+        except (OSError, urllib.error.URLError):
+            return None
+
+
+class Redis(Server):
+    name = "redis"
+    needs = ("LEASEPROOF_REDIS_SERVER",)
+
+    def command(self):
+        program = self.env["LEASEPROOF_REDIS_SERVER"]
+        return [program, "--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--dir", self.folder]
+
+    def url(self):
+        return f"redis://127.0.0.1:{self.port}"
+
+
+class Redlock:
+    """Three Redis servers that know nothing of each other."""
+
+    name = "redlock"
+    needs = Redis.needs
+
+    def __init__(self, env):
+        self.servers = [Redis(env) for _ in range(3)]
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        for server in self.servers:
+            self.stack.enter_context(server)
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def url(self):
+        return "redlock://" + ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+
+
+class Etcd(Server):
+    name = "etcd"
+    needs = ("LEASEPROOF_ETCD", "LEASEPROOF_ETCDCTL")
+    ports = 2
+
+    def command(self):
+        client, peer = (f"http://127.0.0.1:{port}" for port in (self.port, self.others[0]))
+        return [
+            self.env["LEASEPROOF_ETCD"], "--name", "m", "--data-dir", f"{self.folder}/data",
+            "--heartbeat-interval", "50", "--election-timeout", "500",
+            "--listen-client-urls", client, "--advertise-client-urls", client,
+            "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"m={peer}",
+        ]
+
+    def answers(self):
+        # A read through the leader: there is one.
+        return self.http("/v3/kv/range", b'{"key":"cmVhZHk="}') is not None
+
+    def url(self):
+        return f"etcd://127.0.0.1:{self.port}?recipe=lock"
+
+
+class Consul(Server):
+    name = "consul"
+    needs = ("LEASEPROOF_CONSUL",)
+    ports = 3
+
+    def command(self):
+        server, serf = self.others
+        settings = {
+            "bind_addr": "127.0.0.1", "client_addr": "127.0.0.1", "disable_update_check": True,
+            "ports": {"http": self.port, "server": server, "serf_lan": serf, "serf_wan": -1, "dns": -1, "grpc": -1},
+        }
+        with open(f"{self.folder}/agent.json", "w", encoding="utf-8") as file:
+            json.dump(settings, file)
+        return [self.env["LEASEPROOF_CONSUL"], "agent", "-dev", "-config-file", f"{self.folder}/agent.json"]
+
+    def answers(self):
+        return ":" in (self.http("/v1/status/leader") or "")
+
+    def url(self):
+        return f"consul://127.0.0.1:{self.port}?recipe=lock"
+
+
+class ZooKeeper(Server):
+    name = "zookeeper"
+    needs = ("LEASEPROOF_ZOOKEEPER",)
+    patience_s = 60
+
+    def command(self):
+        settings = {
+            "tickTime": 100, "dataDir": f"{self.folder}/data", "clientPort": self.port,
+            "clientPortAddress": "127.0.0.1", "maxClientCnxns": 0, "maxSessionTimeout": 40000,
+            # Whoever looks is told the sessions' time-outs.
+            "4lw.commands.whitelist": "srvr,conf,cons", "admin.enableServer": "false",
+        }
+        with open(f"{self.folder}/zoo.cfg", "w", encoding="utf-8") as file:
+            file.writelines(f"{name}={value}\n" for name, value in settings.items())
+        main = "org.apache.zookeeper.server.ZooKeeperServerMain"
+        return [self.env["LEASEPROOF_ZOOKEEPER"], main, f"{self.folder}/zoo.cfg"]
+
+    def answers(self):
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=2) as probe:
+            probe.sendall(b"srvr")
+            return b"Mode: standalone" in probe.recv(4096)
+        return False
+
+    def url(self):
+        return f"zookeeper://127.0.0.1:{self.port}?recipe=lock"
+
+
+ALL = {server.name: server for server in (Redis, Redlock, Etcd, Consul, ZooKeeper)}
