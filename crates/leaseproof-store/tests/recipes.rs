@@ -234,7 +234,7 @@ fn a_semaphore_is_no_lock() {
 /// Holds or waits with kazoo, whose session has this time-out; `identifier` is what its node says.
 fn kazoo(server: &ZooKeeperServer, identifier: &str) -> LockTool {
     let script = "import sys, time, kazoo.client\n\
-                  client = kazoo.client.KazooClient(sys.argv[1], timeout=2)\n\
+                  client = kazoo.client.KazooClient(sys.argv[1], timeout=6)\n\
                   client.start()\n\
                   client.Lock(sys.argv[2], sys.argv[3] or None).acquire()\n\
                   print('got', flush=True)\n\
@@ -272,7 +272,7 @@ fn kazoo_s_lock_is_a_queue_of_ephemeral_nodes() {
     // What the server tells of the session, and not the most that it grants.
     assert_eq!(
         (holds.token, holds.bound, holds.expires),
-        (None, Some(Duration::from_secs(2)), None)
+        (None, Some(Duration::from_secs(6)), None)
     );
     let places = || -> Vec<String> {
         let listed = server.cli(&format!("ls /{LOCK}"));
