@@ -15,7 +15,7 @@ use leaseproof_proc::clock::boot_now;
 use std::time::Duration;
 
 /// How long an election may take, on a machine that does much else.
-const ELECTION: Duration = Duration::from_secs(30);
+const ELECTION: Duration = Duration::from_secs(60);
 /// How long a member may take to say what it is.
 const ROLE: Duration = Duration::from_millis(500);
 /// Between two questions for that.
