@@ -128,6 +128,9 @@ impl Stage<'_> {
                 && pause.leader.is_none_or(|(_, before)| term > before)
             {
                 // The last time that none did: until then nobody was granted anything.
+                let nobody = none
+                    .as_ref()
+                    .map_or(at.earliest, |(at, _): &(Moment, Roles)| at.earliest);
                 if let Some((at, roles)) = none {
                     self.record(Source::Lab, None, at, What::Roles(roles));
                 }
@@ -138,6 +141,8 @@ impl Stage<'_> {
                 }
                 // From then on the store answers, and a look that is late is ours.
                 self.until_store_answers()?;
+                let looked = self.sampler.as_ref().map_or_else(boot_now, Sampler::looked);
+                self.late_beside_the_fault(looked.since(nobody), "looking at the store that another leads");
                 return Ok(at.latest);
             }
             if leads.is_none() {
