@@ -99,8 +99,8 @@ fn is_at(traces: &Traces, store: &StoreUrl) -> bool {
     place(&theirs).is_some_and(|it| Some(it) == place(store))
 }
 
-/// Kind, hosts and ports, and database.
-fn place(store: &StoreUrl) -> Option<(&'static str, Vec<(String, u16)>, String)> {
+/// Hosts and ports, and kind and database.
+fn place(store: &StoreUrl) -> Option<(Vec<(String, u16)>, String)> {
     let mut servers: Vec<(String, u16)> = store
         .places()
         .into_iter()
@@ -116,7 +116,7 @@ fn place(store: &StoreUrl) -> Option<(&'static str, Vec<(String, u16)>, String)>
     let path = rest.split_once('/').map_or("", |(_, path)| path);
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
     let database = Some(path).filter(|it| !it.is_empty());
-    Some((store.kind(), servers, database.unwrap_or("0").to_owned()))
+    Some((servers, format!("{} {}", store.kind(), database.unwrap_or("0"))))
 }
 
 #[cfg(test)]
