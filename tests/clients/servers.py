@@ -148,7 +148,8 @@ class Consul(Server):
         return [self.env["LEASEPROOF_CONSUL"], "agent", "-dev", "-config-file", f"{self.folder}/agent.json"]
 
     def answers(self):
-        return ":" in (self.http("/v1/status/leader") or "")
+        # A leader may be elected before its own node is registered, and until then there are no sessions.
+        return '"Node"' in (self.http("/v1/catalog/nodes") or "")
 
     def url(self):
         return f"consul://127.0.0.1:{self.port}?recipe=lock"

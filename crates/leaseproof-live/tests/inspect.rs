@@ -5,15 +5,17 @@ mod sim;
 
 use leaseproof_live::inspect::against::against;
 use leaseproof_live::inspect::answer::{answer, findings};
+use leaseproof_live::inspect::sample::Sample;
 use leaseproof_live::inspect::side::{Evidence, first_look};
 use leaseproof_live::inspect::view::{Span, view};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::plan_view::PlanView;
 use leaseproof_model::inspect::{Range, Side};
+use leaseproof_model::store::{StoreClock, StoreFacts};
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::Verdict;
-use sim::{Deed, Dice, redis, span};
+use sim::{Deed, Dice, MS, redis, span};
 use std::time::Duration;
 
 /// A grant long before the span, and renewals `every` ms with up to `jitter` ms of lateness.
@@ -298,4 +300,48 @@ fn gaps_across_a_shortened_ttl_are_no_violation() {
             assert!(range.at_least_ms <= 510.0, "{ttls:?}: {range:?}");
         }
     }
+}
+
+/// A store that shows what is left in whole seconds, cut.
+fn in_whole_seconds(mut samples: Vec<Sample>) -> (Vec<Sample>, StoreFacts) {
+    const SECOND: u64 = 1000 * MS;
+    for sample in &mut samples {
+        let at = sample.at;
+        let held = sample.seen.as_mut().ok().and_then(|reading| reading.held.as_mut());
+        if let Some(expires) = held.and_then(|held| held.expires.as_mut()) {
+            let whole = (expires.latest.0 - at.latest.0) / SECOND * SECOND;
+            expires.earliest.0 = at.earliest.0 + whole;
+            expires.latest.0 = at.latest.0 + whole + SECOND;
+        }
+    }
+    let facts = StoreFacts {
+        clock: StoreClock::ServerSteady,
+        renewals_apart: Duration::from_secs(1),
+        ttl_step: Duration::from_secs(1),
+        ..redis()
+    };
+    (samples, facts)
+}
+
+#[test]
+fn renewals_that_hide_in_whole_seconds_are_no_gap() {
+    for every in [250.0, 500.0, 900.0] {
+        let deeds = renewals(every, 5, 6000.0);
+        let (samples, facts) = in_whole_seconds(span(&deeds, 6000, 200, 3000, None));
+        let lease = view(&samples, &facts, Span::default(), &|_, _| String::new())
+            .expect("a reading")
+            .0;
+        let seen = lease.renewals.get().expect("renewals are shown");
+        if let Some(gap) = &seen.worst_gap {
+            assert!(gap.length.at_least_ms <= every + 10.0, "{every}: {gap:?}");
+        }
+    }
+    // And one that nobody ends is still seen, less what is not known.
+    let deeds = vec![(-1000.0, Deed::Grant("a#1", 7))];
+    let (samples, facts) = in_whole_seconds(span(&deeds, 6000, 200, 9000, None));
+    let lease = view(&samples, &facts, Span::default(), &|_, _| String::new())
+        .expect("a reading")
+        .0;
+    let gap = lease.renewals.get().and_then(|it| it.worst_gap.clone()).expect("a gap");
+    assert!(gap.length.at_least_ms >= 3900.0, "{gap:?}");
 }

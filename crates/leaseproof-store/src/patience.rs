@@ -52,6 +52,15 @@ impl Patience {
         self.left
     }
 
+    /// Half of what is left: for one of several members that can be asked in turn.
+    #[cfg_attr(
+        not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+        expect(dead_code, reason = "the stores that can have several members are optional ones")
+    )]
+    pub(crate) fn half(&self) -> Self {
+        Self::new(self.left / 2)
+    }
+
     /// Takes off what was spent elsewhere.
     pub(crate) fn take(&mut self, spent: Duration) {
         self.left = self.left.saturating_sub(spent);

@@ -82,7 +82,9 @@ fn zookeeper_shows_the_session_and_its_connection() {
     );
     // Renewals don't show here: that is said, and not that there was none.
     assert_eq!(json["lease"]["renewals"], "not-by-this-store");
-    let text = room.run(&["inspect", &server.url(), KEY, "--for", "300ms"]).stdout;
+    let text = room
+        .run(&["inspect", &server.url(), KEY, "--for", "300ms", "--plan", "plan.toml"])
+        .stdout;
     assert!(text.contains("renewals are not shown by this store"), "{text}");
     assert!(!text.contains("no renewal"), "{text}");
 }

@@ -3,7 +3,7 @@
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::plan_view::{Check, PlanView};
-use leaseproof_model::inspect::{Range, ms};
+use leaseproof_model::inspect::{Range, Shown, ms};
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
 
@@ -13,13 +13,15 @@ const TOLERANCE: Duration = Duration::from_millis(25);
 /// Why a gap that is too long need not have been one.
 const HIDDEN: &str = "but the TTL was shortened within the span, and a renewal that shortens it does not show as one";
 
+/// A store of sessions tells nobody when one was extended.
+const NOT_SHOWN: &str = "renewals are not shown by this store";
+
 /// The comparison.
 #[must_use]
 pub fn against(path: &str, budget: &Budget, lease: &LeaseView) -> PlanView {
     let ttl = ttl_check(budget, lease);
     let in_force = (ttl.holds == Truth::No).then(|| budget_check(budget, &ttl)).flatten();
-    let renewals = lease.renewals.get();
-    let cadence = cadence_check(budget, renewals.and_then(|it| it.cadence), shortened(lease));
+    let cadence = cadence_check(budget, lease);
     let worst = worst_check(budget, lease);
     PlanView {
         path: path.to_owned(),
@@ -91,7 +93,9 @@ pub(super) fn shortened(lease: &LeaseView) -> bool {
     lease.happened.iter().any(|it| it.what == Change::Shortened)
 }
 
-fn cadence_check(budget: &Budget, cadence: Option<Range>, shortened: bool) -> Check {
+fn cadence_check(budget: &Budget, lease: &LeaseView) -> Check {
+    let cadence = lease.renewals.get().and_then(|it| it.cadence);
+    let shortened = shortened(lease);
     let planned_ms = ms(budget.heartbeat);
     let bound = ms(budget.heartbeat + budget.renew_timeout + TOLERANCE);
     let holds = match cadence {
@@ -101,6 +105,7 @@ fn cadence_check(budget: &Budget, cadence: Option<Range>, shortened: bool) -> Ch
         Some(_) => Truth::Yes,
     };
     let says = match (holds, cadence) {
+        (_, None) if lease.renewals == Shown::NotByThisStore => NOT_SHOWN.to_owned(),
         (_, None) => "fewer than two renewals were seen: the cadence is not known".to_owned(),
         (Truth::No, Some(seen)) => format!(
             "it is renewed every {}, and the plan says every {planned_ms:.0} ms",
@@ -161,6 +166,7 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
             "the worst gap is {}, and the budget allows {planned_ms:.0} ms: readings were too far apart to say",
             of(seen)
         ),
+        _ if lease.renewals == Shown::NotByThisStore => NOT_SHOWN.to_owned(),
         _ => "no renewal was seen: the worst gap is not known".to_owned(),
     };
     Check {

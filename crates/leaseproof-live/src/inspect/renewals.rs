@@ -35,6 +35,14 @@ pub struct Ttl {
     bounds: Option<(Duration, Duration)>,
 }
 
+impl Ttl {
+    /// It is no shorter.
+    fn least(&self) -> Duration {
+        let millis = self.range.get().map_or(0.0, |range| range.at_least_ms);
+        Duration::try_from_secs_f64(millis / 1000.0).unwrap_or_default()
+    }
+}
+
 /// The TTL in force, by all readings of a span.
 #[must_use]
 pub fn ttl(samples: &[Sample], steps: &Steps, facts: &StoreFacts) -> Ttl {
@@ -185,7 +193,7 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
         }
     });
     let before = before(samples, first, steps, ttl);
-    let gaps = gaps(samples, steps, &placed, before);
+    let gaps = gaps(samples, steps, &placed, before, ttl.least());
     let mut closed: Vec<Range> = gaps
         .iter()
         .map(|gap| gap.length)
@@ -223,7 +231,7 @@ fn before(samples: &[Sample], first: &Sample, steps: &Steps, ttl: &Ttl) -> Optio
     (at.earliest <= at.latest && at.latest.0 > 0).then_some(at)
 }
 
-fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Moment>) -> Vec<Gap> {
+fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Moment>, ttl_least: Duration) -> Vec<Gap> {
     let origin = samples[0].at.earliest;
     let mut gaps = Vec::new();
     // Where the span of one grant begins again, a gap does not reach across.
@@ -237,6 +245,7 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
                 least = least.min(reading.at.earliest.since(begin.latest));
             }
             let least = least.min(longest_piece(samples, steps, begin, *at));
+            let least = least.min(after_hidden(reading, at.earliest, ttl_least));
             gaps.push(Gap {
                 length: Range::between(least, at.latest.since(begin.earliest)),
                 from_ms: signed_ms(begin.earliest, origin),
@@ -257,13 +266,23 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
             (None, Some((_, at))) => *at,
             (None, None) => before.unwrap_or(samples[0].at),
         };
+        let least = longest_piece(samples, steps, begin, samples[end].at);
         gaps.push(Gap {
-            length: Range::at_least(longest_piece(samples, steps, begin, samples[end].at)),
+            length: Range::at_least(least.min(after_hidden(&samples[end], samples[end].at.earliest, ttl_least))),
             from_ms: signed_ms(begin.earliest, origin),
             left_at_end: left(&samples[end]).map(|(least, most)| Range::between(least, most)),
         });
     }
     gaps
+}
+
+/// How long before `until` the last renewal was at least that a reading leaves room for: where the store shows
+/// the expiry in whole seconds one may hide in what is not known of it.
+fn after_hidden(reading: &Sample, until: BootNanos, ttl_least: Duration) -> Duration {
+    match reading.expires().filter(|expires| expires.uncertainty() > HOLE) {
+        Some(expires) => until.since(expires.latest.minus(ttl_least)),
+        None => Duration::MAX,
+    }
 }
 
 /// The longest part of a gap that holds no shortening: each may be a renewal with a shorter TTL.

@@ -170,6 +170,22 @@ impl Api {
 
     /// Reads something.
     pub(crate) fn get<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
+        for _ in 1..self.client.members() {
+            let mut part = patience.half();
+            let allowed = part.left();
+            let answer = self.got(path, &mut part);
+            patience.take(allowed - part.left());
+            match answer {
+                // The next is asked then.
+                Err(Failed::NotSent(error) | Failed::Unknown(error))
+                    if matches!(error, StoreError::TimedOut(_) | StoreError::Unreachable { .. }) => {}
+                answer => return answer,
+            }
+        }
+        self.got(path, patience)
+    }
+
+    fn got<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
         let answer = self.call("GET", path, &Value::Null, patience)?;
         if answer.is_ok() {
             self.parsed(&answer)

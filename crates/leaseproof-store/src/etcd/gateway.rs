@@ -134,6 +134,18 @@ impl Gateway {
         body: &Value,
         patience: &mut Patience,
     ) -> Result<T, StoreError> {
+        for _ in 1..self.client.members() {
+            let mut part = patience.half();
+            let allowed = part.left();
+            let answer = self.call(path, body, &mut part);
+            patience.take(allowed - part.left());
+            match answer.map_err(Trouble::into_error) {
+                Ok(answer) => return Ok(answer),
+                // The next is asked then.
+                Err(StoreError::TimedOut(_) | StoreError::Unreachable { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         match self.call(path, body, patience) {
             Ok(answer) => Ok(answer),
             // A restarted server is seen at once.

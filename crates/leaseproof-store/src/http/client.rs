@@ -105,6 +105,11 @@ impl Client {
         &self.places[self.at]
     }
 
+    /// How many members there are to ask.
+    pub(crate) fn members(&self) -> usize {
+        self.places.len()
+    }
+
     /// Asks another member from the next use on; where there is one only, that one again.
     pub(crate) fn move_on(&mut self) {
         self.prefer(self.at + 1);

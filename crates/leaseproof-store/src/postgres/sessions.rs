@@ -63,7 +63,8 @@ impl Session {
         if let Some(open) = self.open_s {
             text.push_str(&format!(", its transaction open for {open} s"));
         }
-        if !self.waits.is_empty() {
+        // A session that is idle waits for its client, always.
+        if !self.waits.is_empty() && self.waits != "Client ClientRead" {
             text.push_str(&format!(", waiting for {}", self.waits));
         }
         text

@@ -45,11 +45,14 @@ pub(super) fn connections(cons: &str, session: i64, hints: &Hints) -> Connection
     let mut all = 0;
     let mut candidates = Vec::new();
     // The server's clock, as far as its last answer shows it: one of the lines is our own connection's.
-    let now = cons
-        .lines()
-        .filter_map(Line::parse)
-        .filter_map(|line| line.number("lresp"))
-        .max();
+    let newest = |name| {
+        cons.lines()
+            .filter_map(Line::parse)
+            .filter_map(|line| line.number(name))
+            .max()
+    };
+    // `est` is of its wall clock, `lresp` of another: each is compared with its own kind alone.
+    let (opened, answered) = (newest("est"), newest("lresp"));
     for line in cons.lines().filter_map(Line::parse) {
         all += 1;
         let own = line.is_of(session);
@@ -62,12 +65,12 @@ pub(super) fn connections(cons: &str, session: i64, hints: &Hints) -> Connection
             (true, false) => "it has the session that the node ends with",
             _ => "it is a connection of the process that was named, with another session",
         };
-        let since = |name| Some(now?.saturating_sub(line.number(name)?) / 1000);
+        let since = |newest: Option<u64>, name| Some(newest?.saturating_sub(line.number(name)?) / 1000);
         let candidate = Connection {
             address: shown_key(line.address.as_bytes()),
             name: None,
-            age_s: since("est").unwrap_or(0),
-            idle_s: since("lresp").unwrap_or(0),
+            age_s: since(opened, "est").unwrap_or(0),
+            idle_s: since(answered, "lresp").unwrap_or(0),
             last_command: shown_key(line.field("lop").unwrap_or("unknown").as_bytes()),
             why: why.to_owned(),
             certain: own,
@@ -95,9 +98,9 @@ mod tests {
     const CONS: &str = "\
  /127.0.0.1:41000[0](queued=0,recved=1,sent=0)
  /127.0.0.1:41002[1](queued=0,recved=9,sent=9,sid=0x1000a2b3c4d0001,lop=GETD,est=1764500000000,to=4000,lcxid=0x8,\
-lzxid=0x7,lresp=1764500003000,llat=0,minlat=0,avglat=0,maxlat=3)
+lzxid=0x7,lresp=3000,llat=0,minlat=0,avglat=0,maxlat=3)
  /127.0.0.1:41004[1](queued=0,recved=2,sent=2,sid=0x1000a2b3c4d0002,lop=GETD,est=1764500004900,to=4000,lcxid=0x8,\
-lzxid=0x7,lresp=1764500005000,llat=0,minlat=0,avglat=0,maxlat=3)
+lzxid=0x7,lresp=5000,llat=0,minlat=0,avglat=0,maxlat=3)
 ";
 
     #[test]
@@ -108,7 +111,7 @@ lzxid=0x7,lresp=1764500005000,llat=0,minlat=0,avglat=0,maxlat=3)
         assert_eq!((shown.all, shown.candidates.len()), (3, 1));
         assert_eq!(shown.candidates[0].address, "127.0.0.1:41002");
         assert!(shown.candidates[0].certain);
-        assert_eq!((shown.candidates[0].age_s, shown.candidates[0].idle_s), (5, 2));
+        assert_eq!((shown.candidates[0].age_s, shown.candidates[0].idle_s), (4, 2));
         let other = connections(CONS, 7, &Hints::default());
         assert!(other.candidates.is_empty() && other.means.contains("another server"));
         assert_eq!(timeout_of("", session), None);

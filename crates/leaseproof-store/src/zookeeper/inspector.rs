@@ -234,7 +234,7 @@ impl Inspect for Inspector {
             attributes.push(Attribute::plain(
                 "node",
                 format!(
-                    "created by transaction {:x}, {} ms after 1970 by the server; version {}, {} bytes",
+                    "created by transaction 0x{:x}, {} ms after 1970 by the server; version {}, {} bytes",
                     stat.czxid, stat.ctime, stat.version, stat.length
                 ),
             ));

@@ -156,7 +156,10 @@ impl Net {
         let mut others = self.members.len() - 1;
         loop {
             let member = self.at.load(Ordering::Relaxed);
-            match self.open_at(member, hello, login, patience) {
+            let opened = Self::in_turn(others, patience, |patience| {
+                self.open_at(member, hello, login, patience)
+            });
+            match opened {
                 Ok(opened) => return Ok(opened),
                 Err(error) => {
                     self.leave(member);
@@ -222,9 +225,33 @@ impl Net {
     /// What the server answers to a four-letter word, on a connection of its own.
     pub(crate) fn word(&self, word: &str, patience: &mut Patience) -> Option<String> {
         self.check(word).ok()?;
+        for others in (0..self.members.len()).rev() {
+            let place = self.at.load(Ordering::Relaxed);
+            let answer = Self::in_turn(others, patience, |patience| self.word_of(place, word, patience));
+            if answer.is_some() {
+                return answer;
+            }
+            self.leave(place);
+        }
+        None
+    }
+
+    /// Does what may be done with each member in turn; `others` are left beside this one.
+    fn in_turn<T>(others: usize, patience: &mut Patience, work: impl FnOnce(&mut Patience) -> T) -> T {
+        if others == 0 {
+            return work(patience);
+        }
+        let mut part = patience.half();
+        let allowed = part.left();
+        let done = work(&mut part);
+        patience.take(allowed - part.left());
+        done
+    }
+
+    fn word_of(&self, place: usize, word: &str, patience: &mut Patience) -> Option<String> {
         let mut part = Patience::new(self.connect_timeout.min(patience.left()));
         let allowed = part.left();
-        let member = &self.members[self.at.load(Ordering::Relaxed)];
+        let member = &self.members[place];
         let answer = self.runtime().block_on(async {
             let work = pin!(async {
                 let gate = Arc::new(Gate::default());
