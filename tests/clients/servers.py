@@ -88,6 +88,28 @@ class Redis(Server):
         return f"redis://127.0.0.1:{self.port}"
 
 
+class Redlock:
+    """Three Redis servers that know nothing of each other."""
+
+    name = "redlock"
+    needs = Redis.needs
+
+    def __init__(self, env):
+        self.servers = [Redis(env) for _ in range(3)]
+        self.stack = contextlib.ExitStack()
+
+    def __enter__(self):
+        for server in self.servers:
+            self.stack.enter_context(server)
+        return self
+
+    def __exit__(self, *_):
+        self.stack.close()
+
+    def url(self):
+        return "redlock://" + ",".join(f"127.0.0.1:{server.port}" for server in self.servers)
+
+
 class Etcd(Server):
     name = "etcd"
     needs = ("LEASEPROOF_ETCD", "LEASEPROOF_ETCDCTL")
@@ -126,7 +148,8 @@ class Consul(Server):
         return [self.env["LEASEPROOF_CONSUL"], "agent", "-dev", "-config-file", f"{self.folder}/agent.json"]
 
     def answers(self):
-        return ":" in (self.http("/v1/status/leader") or "")
+        # A leader may be elected before its own node is registered, and until then there are no sessions.
+        return '"Node"' in (self.http("/v1/catalog/nodes") or "")
 
     def url(self):
         return f"consul://127.0.0.1:{self.port}?recipe=lock"
@@ -159,4 +182,4 @@ class ZooKeeper(Server):
         return f"zookeeper://127.0.0.1:{self.port}?recipe=lock"
 
 
-ALL = {server.name: server for server in (Redis, Etcd, Consul, ZooKeeper)}
+ALL = {server.name: server for server in (Redis, Redlock, Etcd, Consul, ZooKeeper)}

@@ -1,5 +1,5 @@
-//! Developer commands: is the tool itself right (`truth`), does it clean up (`torture`), and what does its
-//! monitor cost and bear (`watch`).
+//! Developer commands: is the tool itself right (`truth`), does a store that fails ever contradict it (`soak`), does it
+//! clean up (`torture`), and what does its monitor cost and bear (`watch`).
 
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
@@ -13,6 +13,7 @@ mod postgres_server;
 mod redis;
 mod runs;
 mod server;
+mod soak;
 mod torture;
 mod truth;
 mod watch;
@@ -34,6 +35,8 @@ enum Task {
     /// Runs every flaw in the scenario that demands it, and the sound owner through whole suites;
     /// prints the confusion matrix and N.
     Truth(truth::TruthArgs),
+    /// Lets stores fail again and again, and compares what was made of it with the store's own words.
+    Soak(soak::SoakArgs),
     /// Kills, stops and hangs runs at random instants and at each named point, and looks for what is left.
     Torture(torture::TortureArgs),
     /// The monitor: what many leases cost it, and whether its alert ever fires for a sound owner.
@@ -44,6 +47,7 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Truth(args) => truth::run(&args),
+        Task::Soak(args) => soak::run(&args),
         Task::Torture(args) => torture::run(&args),
         Task::Watch(task) => watch::run(&task),
     };

@@ -121,3 +121,112 @@ fn nothing_is_left_in_a_store_that_the_run_started() {
     let said = String::from_utf8_lossy(&undone.stdout);
     assert!(undone.status.success() && !said.contains("redis://"), "{undone:?}");
 }
+
+/// The plan of the tests below: short, and for stores whose TTLs are whole seconds.
+const SHORT: &[&str] = &[
+    "--ttl",
+    "3s",
+    "--heartbeat",
+    "1s",
+    "--worst-pause",
+    "1s",
+    "--cycles",
+    "1",
+    "--quiet",
+    "--json",
+];
+
+/// Where a program is that a variable names, or PATH has.
+fn found(test: &str, variable: &str, name: &str) -> bool {
+    let program = std::env::var_os(variable).unwrap_or_else(|| name.into());
+    let Err(why) = Command::new(&program).arg("--version").output() else {
+        return true;
+    };
+    // Past the capture of output: a skip must be seen.
+    let _ = writeln!(
+        std::io::stderr(),
+        "skipped: {test}: {}: {why}: set {variable}",
+        program.display()
+    );
+    false
+}
+
+fn stage_of_the_run(dir: &Path) -> Option<std::path::PathBuf> {
+    let runs = std::fs::read_dir(dir.join(".leaseproof/runs")).ok()?;
+    let stages = runs.flatten().map(|entry| entry.path().join("stage"));
+    stages.into_iter().find(|stage| stage.is_dir())
+}
+
+/// What a server keeps takes more room than all the rest of a run.
+#[test]
+fn the_data_of_a_started_server_goes_with_a_run_that_is_killed() {
+    let test = "the_data_of_a_started_server_goes_with_a_run_that_is_killed";
+    if !found(test, "LEASEPROOF_REDIS_SERVER", "redis-server") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_leaseproof"))
+        .current_dir(dir.path())
+        .args(["verify", "--start-store", "redis", "--scenario", "store-paused"])
+        .args(SHORT)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let wait = || {
+        assert!(std::time::Instant::now() < deadline, "it never came to be");
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    };
+    let data = |stage: std::path::PathBuf| stage.join("store-paused/store/data").is_dir();
+    while !stage_of_the_run(dir.path()).is_some_and(data) {
+        wait();
+    }
+    run.kill().expect("it can be killed");
+    run.wait().expect("it ends");
+    while stage_of_the_run(dir.path()).is_some() {
+        wait();
+    }
+    let undone = leaseproof(dir.path(), &["undo"]);
+    assert!(undone.status.success(), "{undone:?}");
+}
+
+/// Of three members the one that leads is stopped: the owner is not to blame, and keeps the lease or lets it go.
+#[test]
+fn a_leader_that_stops_is_no_fault_of_the_owner() {
+    let test = "a_leader_that_stops_is_no_fault_of_the_owner";
+    if !found(test, "LEASEPROOF_ETCD", "etcd") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let words = ["verify", "--start-store", "etcd:3", "--scenario", "store-failover"];
+    let ran = leaseproof(dir.path(), &[&words, SHORT].concat());
+    let seen = verdicts(&ran);
+    let [(store, id, verdict)] = &seen[..] else {
+        panic!("{ran:?}")
+    };
+    assert_eq!((store.as_str(), id.as_str()), ("etcd:3", "store-failover"));
+    // A machine that does much else may be too late to prove it.
+    assert_ne!(verdict, "violated", "{ran:?}");
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("a verdict document");
+    let premises = document["scenarios"][0]["premises"].as_array().expect("premises");
+    for name in ["leader-stopped", "another-leads"] {
+        let holds = |it: &&Value| it["name"] == name && it["holds"] == "yes";
+        assert!(premises.iter().any(|it| holds(&it)), "{name}: {premises:#?}");
+    }
+    let findings = document["scenarios"][0]["findings"].as_array().expect("findings");
+    assert!(findings.iter().any(|it| it["rule"] == "LP017"), "{findings:#?}");
+}
+
+#[test]
+fn a_store_that_is_one_server_has_nobody_to_take_its_place() {
+    let test = "a_store_that_is_one_server_has_nobody_to_take_its_place";
+    if !found(test, "LEASEPROOF_REDIS_SERVER", "redis-server") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let words = ["verify", "--start-store", "redis", "--scenario", "store-failover"];
+    let ran = leaseproof(dir.path(), &[&words, SHORT].concat());
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("a verdict document");
+    let why = document["not_offered"][0]["why"].as_str().expect("why");
+    assert!(why.contains("nobody takes its place"), "{why}");
+}

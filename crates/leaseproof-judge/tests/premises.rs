@@ -210,6 +210,27 @@ const BROKEN: &[Broken] = &[
         s.watched(0.0, 3700.0);
         s
     }),
+    (P::LeaderStopped, || {
+        let mut s = server::failover();
+        s.each(|event| {
+            if let What::Fault(fault) = &mut event.what {
+                fault.cpu_flat = fault.cpu_flat.map(|_| false);
+            }
+        });
+        s
+    }),
+    (P::AnotherLeads, || {
+        // It led only once the first went on: nobody knows what happened to whom.
+        let mut s = server::failover();
+        s.each(|event| {
+            if let What::Fault(fault) = &mut event.what
+                && fault.phase == FaultPhase::Undone
+            {
+                event.at = about(1199.0);
+            }
+        });
+        s
+    }),
     (P::StoreStepped, || {
         let mut s = server::stepped();
         s.each(|event| {
@@ -248,6 +269,7 @@ const WHOLE: &[fn() -> Story] = &[
     server::paused,
     || server::restarted(true),
     server::stepped,
+    server::failover,
     || scenarios::fence(&[(1, true), (2, true), (1, false), (1, false)], Some(3)),
 ];
 

@@ -2,9 +2,10 @@
 
 mod story;
 
+use leaseproof_model::event::{OwnerEvent, What};
 use leaseproof_model::finding::Subject;
 use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
-use story::{accusations, codes, server};
+use story::{Story, accusations, at, codes, server};
 
 fn subject(verdict: &ScenarioVerdict, rule: &str) -> Option<Subject> {
     verdict.findings.iter().find(|it| it.rule == rule).map(|it| it.subject)
@@ -49,4 +50,90 @@ fn a_lease_that_a_stepped_clock_ended_is_the_store_s() {
     assert_eq!(subject(&judged, "LP018"), Some(Subject::Store), "{judged:#?}");
     assert_eq!(subject(&judged, "LP017"), Some(Subject::Store), "{judged:#?}");
     assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+}
+
+/// The expiry that moves up with the leader is no renewal by anybody.
+#[test]
+fn a_lease_whose_expiry_moves_up_with_the_leader_ok() {
+    let judged = server::failover().judged();
+    assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+    assert_eq!(codes(&judged), ["LP017"]);
+    let found = &judged.findings[0];
+    assert_eq!(found.subject, Subject::Store);
+    assert!(found.says.contains("no renewal by anybody"), "{}", found.says);
+}
+
+/// Until another leads nobody is granted anything; when that was is not known where no member said so.
+#[test]
+fn a_takeover_of_which_nobody_knows_when_it_was_is_not_proven() {
+    let mut story = server::failover();
+    story.without(|event| matches!(&event.what, What::Roles(roles) if roles.leader().is_none()));
+    let judged = story.judged();
+    assert_eq!(judged.verdict, Verdict::CannotTell, "{judged:#?}");
+    assert!(accusations(&judged).is_empty(), "{judged:#?}");
+}
+
+/// A member that does not answer may lead.
+#[test]
+fn a_member_that_says_nothing_may_lead_unseen() {
+    let mut story = server::failover();
+    story.each(|event| {
+        if let What::Roles(roles) = &mut event.what
+            && roles.leader().is_none()
+        {
+            roles.members[2].role = None;
+        }
+    });
+    assert_eq!(story.judged().verdict, Verdict::CannotTell);
+}
+
+/// The new leader gave the lease to `b1`, and `a1` acts on.
+#[test]
+fn an_owner_that_acts_on_beside_the_next_bad() {
+    let judged = handed_over(3600.0).judged();
+    let found = accusations(&judged);
+    assert!(found.contains(&"LP001".to_owned()), "{judged:#?}");
+    let judged = handed_over(1195.0).judged();
+    assert!(accusations(&judged).is_empty(), "{judged:#?}");
+}
+
+/// The lease is gone at the next leader, `b1` takes it, and `a1` works until then.
+fn handed_over(until: story::Ms) -> Story {
+    let mut s = server::failover();
+    // From the moment on at which the next leader has it.
+    s.without(|event| match &event.what {
+        What::Reading(_) => event.at.earliest > at(1200.0),
+        What::Said(said) => said.event == OwnerEvent::Renewed && event.at.earliest > at(1200.0),
+        What::Write(_) => event.at.earliest > at(until),
+        _ => false,
+    });
+    if until < 3600.0 {
+        s.said(until, "a1", OwnerEvent::Lost);
+    }
+    s.started(5.0, "b1").said(6.0, "b1", OwnerEvent::Waiting);
+    s.free(1204.0).granted(1230.0, "b1#2", 2).acquired(1230.0, "b1", 2);
+    s.works(1240.0, 3600.0, "b1", 2).renews(1480.0, 3600.0, "b1");
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && event.at.earliest > at(1200.0)
+        {
+            reading.epoch = Some("term 3".to_owned());
+        }
+    });
+    s
+}
+
+#[test]
+fn a_row_that_a_stepped_clock_ended_is_the_store_s_too() {
+    let judged = server::stepped_beside_a_row().judged();
+    assert_eq!(subject(&judged, "LP018"), Some(Subject::Store), "{judged:#?}");
+    assert_eq!(subject(&judged, "LP017"), Some(Subject::Store), "{judged:#?}");
+    assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+}
+
+#[test]
+fn a_ttl_below_zero_is_no_expiry_while_the_lease_lives() {
+    let judged = server::reads_below_zero().judged();
+    assert_eq!(accusations(&judged), Vec::<String>::new(), "{judged:#?}");
+    assert_eq!(subject(&judged, "LP018"), Some(Subject::Store), "{judged:#?}");
 }

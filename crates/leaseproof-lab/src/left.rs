@@ -99,17 +99,24 @@ fn is_at(traces: &Traces, store: &StoreUrl) -> bool {
     place(&theirs).is_some_and(|it| Some(it) == place(store))
 }
 
-/// Host, port and database.
-fn place(store: &StoreUrl) -> Option<(String, u16, String)> {
-    let (host, port) = store.host_port()?;
-    let host = if host.eq_ignore_ascii_case("localhost") {
-        "127.0.0.1"
-    } else {
-        host
-    };
-    let url = url::Url::parse(&store.to_string()).ok()?;
-    let database = Some(url.path().trim_matches('/')).filter(|it| !it.is_empty());
-    Some((host.to_owned(), port, database.unwrap_or("0").to_owned()))
+/// Kind, hosts and ports, and database.
+fn place(store: &StoreUrl) -> Option<(&'static str, Vec<(String, u16)>, String)> {
+    let mut servers: Vec<(String, u16)> = store
+        .places()
+        .into_iter()
+        .map(|(host, port)| match host.eq_ignore_ascii_case("localhost") {
+            true => ("127.0.0.1".to_owned(), port),
+            false => (host, port),
+        })
+        .collect();
+    servers.sort();
+    servers.first()?;
+    let text = store.to_string();
+    let (_, rest) = text.split_once("://")?;
+    let path = rest.split_once('/').map_or("", |(_, path)| path);
+    let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
+    let database = Some(path).filter(|it| !it.is_empty());
+    Some((store.kind(), servers, database.unwrap_or("0").to_owned()))
 }
 
 #[cfg(test)]
@@ -135,6 +142,8 @@ mod tests {
             ("redis://127.0.0.1:6380", false),
             ("redis://10.0.0.1:6379", false),
             ("sqlite:locks.db", false),
+            #[cfg(feature = "etcd")]
+            ("etcd://127.0.0.1:6379,127.0.0.1:6380", false),
         ] {
             assert_eq!(is_at(&traces(noted), &asked), same, "{noted}");
         }

@@ -5,7 +5,7 @@ use crate::bundle::{Folder, Log};
 use crate::left;
 use crate::observe::Meter;
 use crate::plan::{Fitted, OwnerPlan, Plan, fit};
-use crate::server::{self, Recipe, Server};
+use crate::server::{Server, Wanted};
 use crate::settings::RunSettings;
 use leaseproof_fault::journal;
 use leaseproof_fault::warden::{Healed, Warden};
@@ -33,7 +33,7 @@ pub struct Site {
     /// The budget in force: scaled to the store's floor, its slack counted in.
     pub budget: Budget,
     /// How its server is started, where leaseproof itself did that: only such a store meets faults of a store.
-    pub recipe: Option<&'static Recipe>,
+    pub own: Option<Wanted>,
 }
 
 /// A run that may start.
@@ -122,14 +122,10 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         let facts = store_facts(plan, &url, &run, traces)?;
         sites.push(site(plan, url, facts, None, &sites)?);
     }
-    let recipes = recipes(plan)?;
+    let wanted = wanted(plan)?;
     let mut names: Vec<String> = sites.iter().map(|site| site.name.clone()).collect();
-    for recipe in &recipes {
-        let before = names
-            .iter()
-            .filter(|name| name.split('-').next() == Some(recipe.kind))
-            .count();
-        names.push(numbered(recipe.kind, before));
+    for it in &wanted {
+        names.push(numbered(&it.name(), &names));
     }
     traces.will_make(&warden_dir(&settings.out));
     traces.will_make(&settings.out.join(&run));
@@ -141,9 +137,16 @@ fn prepare_with(settings: &RunSettings, seed: u64, traces: &mut Traces) -> Resul
         folder.discard();
         format!("{error}\n  without it nothing could be undone after a crash, so nothing was started")
     })?;
+    if !settings.keep {
+        // Should we be killed: what servers keep there takes a hundred times more room than all the rest.
+        std::path::absolute(folder.path().join("stage"))
+            .map_err(|error| error.to_string())
+            .and_then(|stage| warden.folder(&stage).map_err(|error| error.to_string()))
+            .inspect_err(|_| folder.discard())?;
+    }
     let mut servers = Vec::new();
-    for recipe in recipes {
-        let started = start(plan, recipe, &warden, (&folder, &run), traces, &sites);
+    for it in wanted {
+        let started = start(plan, it, &warden, (&folder, &run), traces, &sites);
         let (server, site) = started.inspect_err(|_| folder.discard())?;
         servers.push(server);
         sites.push(site);
@@ -185,25 +188,19 @@ pub fn heal(out: &Path) -> Result<Vec<Healed>, String> {
 }
 
 /// The stores that are to be started here.
-fn recipes(plan: &Plan) -> Result<Vec<&'static Recipe>, String> {
-    let mut recipes: Vec<&'static Recipe> = Vec::new();
-    for kind in &plan.store.start {
-        let recipe = Recipe::of(kind).ok_or_else(|| {
-            let known: Vec<&str> = server::ALL.iter().map(|recipe| recipe.kind).collect();
-            format!(
-                "`{kind}` is no store that leaseproof can start: there are {}",
-                known.join(", ")
-            )
-        })?;
-        recipe.find()?;
-        recipes.push(recipe);
+fn wanted(plan: &Plan) -> Result<Vec<Wanted>, String> {
+    let mut wanted = Vec::new();
+    for text in &plan.store.start {
+        let it = Wanted::parse(text)?;
+        it.recipe.find()?;
+        wanted.push(it);
     }
-    Ok(recipes)
+    Ok(wanted)
 }
 
 fn start(
     plan: &Plan,
-    recipe: &'static Recipe,
+    wanted: Wanted,
     warden: &Warden,
     (folder, run): (&Folder, &str),
     traces: &mut Traces,
@@ -211,9 +208,9 @@ fn start(
 ) -> Result<(Server, Site), String> {
     let room = format!("stage/store-{}", before.len());
     let dir = folder.room(&room).map_err(|error| error.to_string())?;
-    let server = Server::start(recipe, warden, &dir, false)?;
+    let server = Server::start(wanted, warden, &dir, false)?;
     let facts = store_facts(plan, &server.url(), run, traces)?;
-    let site = site(plan, server.url(), facts, Some(recipe), before)?;
+    let site = site(plan, server.url(), facts, Some(wanted), before)?;
     Ok((server, site))
 }
 
@@ -221,27 +218,35 @@ fn site(
     plan: &Plan,
     url: StoreUrl,
     mut facts: StoreFacts,
-    recipe: Option<&'static Recipe>,
+    own: Option<Wanted>,
     before: &[Site],
 ) -> Result<Site, String> {
     let Fitted { budget, says } = fit(plan.budget, plan.budget_chosen, &facts)?;
     if let Some(says) = says {
         eprintln!("{says}");
     }
-    let before = before.iter().filter(|site| site.url.kind() == url.kind()).count();
-    facts.kind = numbered(&facts.kind, before);
+    let before: Vec<String> = before.iter().map(|site| site.name.clone()).collect();
+    let name = own.map_or_else(|| facts.kind.clone(), |own| own.name());
+    facts.kind = numbered(&name, &before);
     Ok(Site {
         name: facts.kind.clone(),
         url,
         facts,
         budget,
-        recipe,
+        own,
     })
 }
-
 /// The kind, and a number where it comes again.
-fn numbered(kind: &str, before: usize) -> String {
-    match before {
+fn numbered(kind: &str, before: &[String]) -> String {
+    match before
+        .iter()
+        .filter(|name| {
+            // `redis-2` is a redis, `redis-sentinel` is none.
+            let number = name.strip_prefix(kind).map(|rest| rest.trim_start_matches('-'));
+            number.is_some_and(|number| number.bytes().all(|byte| byte.is_ascii_digit()))
+        })
+        .count()
+    {
         0 => kind.to_owned(),
         n => format!("{kind}-{}", n + 1),
     }
@@ -288,11 +293,11 @@ fn find_program(owner: &OwnerPlan) -> Result<(), String> {
 fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> Result<StoreFacts, String> {
     let hint = |error: StoreError| match &error {
         StoreError::Unreachable { why, .. } if why.contains("certificate") => format!(
-            "{error}\n  name the CA that signed it, {}s://host:port?ca=FILE.pem, and the host that it was issued to",
-            url.kind()
+            "{error}\n  name the CA that signed it, {}://host:port?ca=FILE.pem, and the host that it was issued to",
+            url.tls_scheme()
         ),
         StoreError::Unreachable { why, .. } if why.contains("reset") || why.contains("want TLS") => {
-            format!("{error}\n  if it speaks TLS, write {}s://", url.kind())
+            format!("{error}\n  if it speaks TLS, write {}://", url.tls_scheme())
         }
         StoreError::Unreachable { .. } => format!("{error}\n  start it, or name another with --store URL"),
         other => other.to_string(),

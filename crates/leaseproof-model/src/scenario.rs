@@ -87,6 +87,8 @@ named!(
         StoreEmptied = "store-emptied",
         /// The wall clock of the store's server steps.
         StoreClock = "store-clock",
+        /// The leader of a store of several members stops until another leads, and goes on.
+        StoreFailover = "store-failover",
         /// An old token is replayed at the witness: a self-check of the rig.
         StaleToken = "stale-token",
     }
@@ -156,6 +158,10 @@ named!(
         StoreDown = "store-down",
         /// The store answered again.
         StoreBack = "store-back",
+        /// The member that led the store, by its own word, stood still, by the kernel's.
+        LeaderStopped = "leader-stopped",
+        /// Meanwhile another member led it, by its own word.
+        AnotherLeads = "another-leads",
         /// The clock of the store's server moved against ours, by the store's own word.
         StoreStepped = "store-stepped",
         /// Every stale replay was rejected, before and after the witness was killed.

@@ -70,6 +70,13 @@ pub(crate) fn of(event: &Event) -> String {
             words::wire(wire.seen),
             wire.bytes
         ),
+        What::Roles(roles) => match roles.leader() {
+            Some((leader, term)) => format!(
+                "the member of the store with process {} says that it leads, in term {term}",
+                leader.process.pid
+            ),
+            None => "no member of the store says that it leads".to_owned(),
+        },
         What::WallReads {
             count,
             offset_ns,

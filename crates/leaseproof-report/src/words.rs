@@ -65,6 +65,7 @@ pub(crate) fn fault(kind: FaultKind) -> &'static str {
         FaultKind::StealKey => "lease given to another",
         FaultKind::DelayRequests => "requests held back",
         FaultKind::PauseStore => "the store's server stopped",
+        FaultKind::PauseLeader => "the store's leader stopped",
         FaultKind::RestartStore => "the store's server killed and started again",
         FaultKind::EmptyStore => "the store's server killed and started again without its data",
         FaultKind::StepStoreClock => "the clock of the store's server stepped",

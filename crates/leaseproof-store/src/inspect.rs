@@ -103,7 +103,7 @@ pub trait Inspect: Observe {
 /// As [`open_observer`].
 pub fn open_inspector(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
     Ok(match url {
-        StoreUrl::Redis(server) => Box::new(redis::Inspector::open(server, timeout)?),
+        StoreUrl::Redis(url) => redis::inspector(url, timeout)?,
         StoreUrl::Sqlite(file) => Box::new(sqlite::Inspector::open(file, timeout)?),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Inspector::open(server, timeout)?),

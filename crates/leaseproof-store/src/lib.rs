@@ -5,7 +5,7 @@
 //! outcome (*unknown*), not a hang. Start at [`open_observer`], [`open_lease`] and [`open_inspector`].
 //!
 //! - [`Inspect`]: what a store shows beside the lease, and the list of what may be sent for it
-//! - [`url`]: which store, and how to reach it
+//! - [`url`]: which store, and how to reach it; [`role`]: which of its members leads
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
 //! - `value`: what is stored as the holder, and what of it may be shown
 //! - `seen`: when a state was seen last, so that a change has a bracket
@@ -32,6 +32,7 @@ mod patience;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod redis;
+mod role;
 mod seen;
 mod sqlite;
 pub mod url;
@@ -43,6 +44,7 @@ mod zookeeper;
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
+pub use crate::role::{primary, role};
 pub use crate::url::StoreUrl;
 
 /// The required trait: look at a lease. Read-only by its type.
@@ -55,6 +57,12 @@ pub trait Observe: Send {
     /// # Errors
     /// When the store does not answer within the observer's time-out, or answers something else.
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError>;
+
+    /// Asks this member of the store from the next look on, by its place in the URL: whoever knows that the
+    /// one asked so far stands still spares a look that is never answered. A store of one has no other.
+    fn prefer(&mut self, member: usize) {
+        let _ = member;
+    }
 
     /// Like `read`, but proves that no writer is in the middle of a transaction, where the store can
     /// (SQLite: `BEGIN IMMEDIATE` succeeded). Elsewhere the same as `read`.
@@ -206,7 +214,7 @@ pub trait Administer: Send {
 pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
-        StoreUrl::Redis(server) => Box::new(redis::Observer::open(server, timeout)?),
+        StoreUrl::Redis(url) => redis::observer(url, timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
         #[cfg(feature = "postgres")]
@@ -226,7 +234,7 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
 pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn Lease>, StoreError> {
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
-        StoreUrl::Redis(server) => Box::new(redis::Owner::open(server, connect_timeout)?),
+        StoreUrl::Redis(url) => redis::lease(url, connect_timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
         #[cfg(feature = "postgres")]
@@ -245,7 +253,7 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
 pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
     Ok(match url {
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
-        StoreUrl::Redis(server) => Box::new(redis::Administrator::open(server, timeout)?),
+        StoreUrl::Redis(url) => redis::administrator(url, timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
         #[cfg(feature = "postgres")]
@@ -267,7 +275,7 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
 pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError> {
     match url {
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
-        StoreUrl::Redis(server) => Ok(redis::Observer::open(server, timeout)?.facts().clone()),
+        StoreUrl::Redis(url) => Ok(redis::observer(url, timeout)?.facts().clone()),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => etcd::facts(server, timeout),
         #[cfg(feature = "postgres")]

@@ -8,6 +8,7 @@
 use crate::clock::boot_now;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::Duration;
 
 /// Short enough that a pause costs little of the time-out, long enough to cost no CPU.
@@ -51,6 +52,15 @@ impl Patience {
         self.left
     }
 
+    /// Half of what is left: for one of several members that can be asked in turn.
+    #[cfg_attr(
+        not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+        expect(dead_code, reason = "the stores that can have several members are optional ones")
+    )]
+    pub(crate) fn half(&self) -> Self {
+        Self::new(self.left / 2)
+    }
+
     /// Takes off what was spent elsewhere.
     pub(crate) fn take(&mut self, spent: Duration) {
         self.left = self.left.saturating_sub(spent);
@@ -74,6 +84,25 @@ impl Patience {
                 return Some(output);
             }
             self.spend(slice, boot_now().since(began));
+            if self.left.is_zero() {
+                return None;
+            }
+        }
+    }
+
+    /// Waits for what comes by a channel; `None` when the patience is over first, or nobody sends any more.
+    pub(crate) fn receive<T>(&mut self, from: &Receiver<T>) -> Option<T> {
+        loop {
+            let slice = self.left.min(SLICE);
+            let began = boot_now();
+            match from.recv_timeout(slice) {
+                Ok(received) => {
+                    self.take(boot_now().since(began).min(slice));
+                    return Some(received);
+                }
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => self.spend(slice, boot_now().since(began)),
+            }
             if self.left.is_zero() {
                 return None;
             }

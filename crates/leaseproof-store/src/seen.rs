@@ -15,6 +15,11 @@ impl<S: PartialEq> Seen<S> {
         Self { last: HashMap::new() }
     }
 
+    /// The state that was noted last.
+    pub(crate) fn state(&self, key: &str) -> Option<&S> {
+        self.last.get(key).map(|(_, state)| state)
+    }
+
     /// Notes a reading asked at `asked`; if the one before showed another state, when that was asked.
     pub(crate) fn note(&mut self, key: &str, asked: BootNanos, state: S) -> Option<BootNanos> {
         match self.last.get_mut(key) {

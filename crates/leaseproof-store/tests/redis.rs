@@ -202,7 +202,7 @@ fn without_pexpiretime_the_expiry_comes_from_pttl() {
 fn a_cluster_is_refused() {
     let server = server!("a_cluster_is_refused", &["--cluster-enabled", "yes"]);
     let error = open_observer(&url(&server.url()), PATIENT).err().expect("a cluster");
-    assert!(error.to_string().contains("Redis Cluster"), "{error}");
+    assert!(error.to_string().contains("give redis+cluster://"), "{error}");
 }
 
 #[test]

@@ -6,10 +6,13 @@ import { asked, heartbeat, key, require, say, store, ttl, write, writeEvery } fr
 const Redis = require("ioredis");
 const Redlock = require("redlock").default;
 
-const client = new Redis(store);
-client.on("error", () => {});
+// One server, or each of redlock://host:port,host:port,host:port.
+const [scheme, rest] = store.split("://");
+const servers = scheme === "redlock" ? rest.split("/")[0].split(",").map((place) => `redis://${place}`) : [store];
+const clients = servers.map((server) => new Redis(server));
+for (const client of clients) client.on("error", () => {});
 
-const redlock = new Redlock([client], {
+const redlock = new Redlock(clients, {
   // For extensions and releases. A release of a lock that is gone is refused each time, so that with
   // unlimited retries here using() would never come back from a loss.
   retryCount: 3,

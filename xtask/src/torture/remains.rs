@@ -49,6 +49,13 @@ pub fn look(subject: &Subject, expected: &[ProcessId]) -> Vec<String> {
     for journal in subject.journals().iter().filter(|path| !is_named(path, "store-")) {
         left.push(format!("journal {}", journal.display()));
     }
+    // A run that goes on needs its own.
+    for bundle in subject.bundles().iter().filter(|_| expected.is_empty()) {
+        let stage = bundle.join("stage");
+        if stage.exists() {
+            left.push(format!("folder {}", stage.display()));
+        }
+    }
     for file in files_in(subject.stores(), &|name| name.starts_with("locks.")) {
         left.push(format!("store file {}", file.display()));
     }

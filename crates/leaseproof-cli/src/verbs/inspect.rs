@@ -118,8 +118,15 @@ fn within(flag: &str, text: &str, least: Duration, most: Duration) -> Result<Dur
 
 /// MONITOR costs a server much of its throughput: its name, typed once more, is the word for it.
 fn named_as_non_production(url: &StoreUrl, named: Option<&str>) -> Result<(), String> {
-    let Some((host, port)) = url.host_port() else {
-        return Ok(());
+    let places = url.places();
+    let [(host, port)] = &places[..] else {
+        return match url.path() {
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "--monitor: MONITOR shows one server, and {url} is of several\n  look at the one that has the key: \
+                 leaseproof inspect redis://HOST:PORT KEY --monitor …"
+            )),
+        };
     };
     let place = format!("{host}:{port}");
     match named {

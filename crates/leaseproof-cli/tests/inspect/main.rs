@@ -6,6 +6,7 @@ mod bad;
 mod evidence;
 mod look;
 mod owner;
+#[allow(dead_code, reason = "each test uses a part of this fixture")]
 mod tap;
 
 #[allow(dead_code, reason = "each test uses a part of this fixture")]

@@ -8,6 +8,7 @@ use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
 use rustix::net::{Shutdown, shutdown};
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::net::TcpStream;
@@ -68,6 +69,7 @@ pub(super) async fn carry(
     shared: Arc<Shared>,
     number: u64,
     owner: TcpStream,
+    upstream: SocketAddr,
     gate: watch::Receiver<Gate>,
     fate: watch::Sender<Fate>,
 ) {
@@ -93,7 +95,7 @@ pub(super) async fn carry(
     };
     // Nothing reaches the store while requests are held back, so the store isn't dialled either.
     let store = match requests.wait_for_the_gate().await {
-        true => TcpStream::connect(shared.upstream).await.ok().map(Arc::new),
+        true => TcpStream::connect(upstream).await.ok().map(Arc::new),
         false => None,
     };
     if let Some(store) = &store {

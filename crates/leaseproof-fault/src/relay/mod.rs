@@ -1,4 +1,4 @@
-//! The network between one owner and the store: a plain TCP relay on loopback.
+//! The network between one owner and the store: a plain TCP relay on loopback, before one member or several.
 //!
 //! It passes bytes on and records that it did. Asked to, it holds them back and delivers them later
 //! (as TCP does with what a black hole swallowed), resets connections, or forgets them in silence.
@@ -59,14 +59,13 @@ impl fmt::Debug for WireSink {
 /// Its methods are for threads outside the runtime that carries it: some wait for its tasks.
 #[derive(Debug)]
 pub struct Relay {
-    addr: SocketAddr,
+    addrs: Vec<SocketAddr>,
     shared: Arc<Shared>,
-    accepting: JoinHandle<()>,
+    accepting: Vec<JoinHandle<()>>,
 }
 
 #[derive(Debug)]
 struct Shared {
-    upstream: SocketAddr,
     sink: WireSink,
     gate: watch::Sender<Gate>,
     next: AtomicU64,
@@ -77,18 +76,13 @@ struct Shared {
 }
 
 impl Relay {
-    /// Starts a relay on a free port of loopback, carried by this runtime.
+    /// Starts a relay on free ports of loopback, one before each of `upstreams`, carried by this runtime. What is
+    /// done to it is done on the way to all of them.
     ///
     /// # Errors
     /// When no port can be bound.
-    pub fn start(runtime: &Handle, upstream: SocketAddr, sink: WireSink) -> io::Result<Self> {
-        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-        listener.set_nonblocking(true)?;
-        let addr = listener.local_addr()?;
-        let _entered = runtime.enter();
-        let listener = TcpListener::from_std(listener)?;
+    pub fn start(runtime: &Handle, upstreams: &[SocketAddr], sink: WireSink) -> io::Result<Self> {
         let shared = Arc::new(Shared {
-            upstream,
             sink,
             gate: watch::Sender::new(Gate::default()),
             next: AtomicU64::new(1),
@@ -96,18 +90,27 @@ impl Relay {
             connections: Mutex::new(BTreeMap::new()),
             carried_out: Condvar::new(),
         });
-        let accepting = runtime.spawn(accept(listener, Arc::clone(&shared)));
-        Ok(Self {
-            addr,
+        let mut relay = Self {
+            addrs: Vec::new(),
             shared,
-            accepting,
-        })
+            accepting: Vec::new(),
+        };
+        let _entered = runtime.enter();
+        for upstream in upstreams {
+            let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+            listener.set_nonblocking(true)?;
+            relay.addrs.push(listener.local_addr()?);
+            let listener = TcpListener::from_std(listener)?;
+            let accepting = accept(listener, *upstream, Arc::clone(&relay.shared));
+            relay.accepting.push(runtime.spawn(accepting));
+        }
+        Ok(relay)
     }
 
-    /// Where owners connect to.
+    /// Where owners connect to, in the order of what is behind.
     #[must_use]
-    pub fn addr(&self) -> SocketAddr {
-        self.addr
+    pub fn addrs(&self) -> &[SocketAddr] {
+        &self.addrs
     }
 
     /// How many pieces of requests were swallowed or held back so far.
@@ -127,7 +130,9 @@ impl Relay {
 
 impl Drop for Relay {
     fn drop(&mut self) {
-        self.accepting.abort();
+        for accepting in &self.accepting {
+            accepting.abort();
+        }
         for connection in self.shared.connections().values() {
             connection.decide(Fate::Stopped);
         }
@@ -176,7 +181,7 @@ impl Shared {
     }
 }
 
-async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+async fn accept(listener: TcpListener, upstream: SocketAddr, shared: Arc<Shared>) {
     loop {
         let before = boot_now();
         match listener.accept().await {
@@ -187,7 +192,8 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
                 let at = Moment::between(before, boot_now());
                 shared.emit(at, number, WireSeen::Opened, 0);
                 let gate = shared.gate.subscribe();
-                tokio::spawn(connection::carry(Arc::clone(&shared), number, owner, gate, fate));
+                let carried = connection::carry(Arc::clone(&shared), number, owner, upstream, gate, fate);
+                tokio::spawn(carried);
             }
             // Out of file descriptors, or a connection that was gone at once: the next may do.
             Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,

@@ -173,6 +173,15 @@ impl Warden {
         self.known(&Request::Made(traces))
     }
 
+    /// Says that a folder is about to be made which nobody needs once the run is over: it is removed then,
+    /// with all that is in it, should the run not do so itself. `path` is absolute.
+    ///
+    /// # Errors
+    /// When it does not answer; then the folder must not be made.
+    pub fn folder(&self, path: &Path) -> Result<(), WardenError> {
+        self.known(&Request::Folder { path: path.to_owned() })
+    }
+
     /// Tells it that what was made for this key (the first of its [`Traces`]) is gone from the store.
     ///
     /// # Errors

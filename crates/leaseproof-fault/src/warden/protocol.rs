@@ -42,6 +42,8 @@ pub(crate) enum Request {
     Made(Traces),
     /// What it made for this key is gone from the store.
     Swept { key: String },
+    /// A folder is about to be made that nobody needs once the run is over.
+    Folder { path: PathBuf },
     /// Undo every fault.
     UndoAll,
     /// Undo every fault and end every owner.

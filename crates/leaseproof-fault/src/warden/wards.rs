@@ -10,6 +10,8 @@ use leaseproof_proc::family::{self, Family};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub enum Healed {
     CgroupRemoved(PathBuf),
     /// A store file of the run was removed.
     FileRemoved(PathBuf),
+    /// A folder that nobody needs once the run is over was removed.
+    FolderRemoved(PathBuf),
     /// Something could not be made good.
     Failed(String),
 }
@@ -45,6 +49,7 @@ impl fmt::Display for Healed {
             Self::Killed(id) => write!(f, "process {} of the run was left and is ended", id.pid),
             Self::CgroupRemoved(path) => write!(f, "control group {} was left and is removed", path.display()),
             Self::FileRemoved(path) => write!(f, "store file {} was left and is removed", path.display()),
+            Self::FolderRemoved(path) => write!(f, "folder {} was left and is removed", path.display()),
             Self::Failed(what) => write!(f, "not healed: {what}"),
         }
     }
@@ -60,6 +65,7 @@ pub(crate) struct Wards {
     owners: BTreeMap<ProcessId, Option<PathBuf>>,
     faults: BTreeMap<u64, Ward>,
     traces: BTreeMap<String, Traces>,
+    folders: BTreeSet<PathBuf>,
 }
 
 impl Wards {
@@ -71,6 +77,7 @@ impl Wards {
             owners: BTreeMap::new(),
             faults: BTreeMap::new(),
             traces: BTreeMap::new(),
+            folders: BTreeSet::new(),
         }
     }
 
@@ -101,6 +108,9 @@ impl Wards {
             }
             Request::Swept { key } => {
                 self.traces.remove(key);
+            }
+            Request::Folder { path } => {
+                self.folders.insert(path.clone());
             }
             Request::Hello { .. } | Request::UndoAll | Request::EndAll | Request::Ping => {}
         }
@@ -156,9 +166,20 @@ impl Wards {
         healed
     }
 
-    /// Removes the store files of a run that is gone; what is left are keys in servers.
+    /// Removes the folders and store files of a run that is gone; what is left are keys in servers.
     pub(crate) fn sweep(&mut self) -> Vec<Healed> {
         let mut healed = Vec::new();
+        self.folders.retain(|path| match fs::remove_dir_all(path) {
+            Ok(()) => {
+                healed.push(Healed::FolderRemoved(path.clone()));
+                false
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => {
+                healed.push(Healed::Failed(format!("folder {}: {error}", path.display())));
+                true
+            }
+        });
         self.traces.retain(|_, traces| match traces.remove_files() {
             Some(done) => {
                 let failed = done.iter().any(|one| matches!(one, Healed::Failed(_)));

@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use std::env;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -285,10 +285,13 @@ fn keys_left(dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The run is gone without a word: the warden removes its files, and notes the keys that nobody swept.
+/// The run is gone without a word: the warden removes its files and folders, and notes the keys that nobody swept.
 fn store_traces_of_an_ended_run() {
     let stores = tempfile::tempdir().expect("a folder");
     let Rig { dir, warden, .. } = Rig::new();
+    let stage = stage_in(stores.path());
+    warden.folder(&stage).expect("answers");
+    warden.folder(&stores.path().join("never made")).expect("answers");
     warden.made(traces(Some(stores.path()), "a")).expect("answers");
     warden.made(traces(None, "b")).expect("answers");
     warden.made(traces(None, "c")).expect("answers");
@@ -309,6 +312,14 @@ fn store_traces_of_an_ended_run() {
     assert!(fs::read_dir(dir.path()).expect("readable").next().is_none());
 }
 
+/// A folder with data of a server in it.
+fn stage_in(dir: &Path) -> PathBuf {
+    let stage = dir.join("stage");
+    fs::create_dir_all(stage.join("store/data")).expect("writable");
+    fs::write(stage.join("store/data/0.wal"), "much").expect("writable");
+    stage
+}
+
 /// The warden was killed, too, and perhaps the machine was started anew since.
 fn store_traces_in_a_journal() {
     for boot in [identity::boot_id().expect("known"), "another".to_owned()] {
@@ -325,10 +336,14 @@ fn store_traces_in_a_journal() {
         for it in [&in_file, &traces(None, "b"), &traces(None, "c")] {
             text.push_str(&format!("{{\"made\":{}}}\n", serde_json::to_string(it).expect("JSON")));
         }
+        let stage = stage_in(stores.path());
+        let path = serde_json::to_string(&stage).expect("JSON");
+        text.push_str(&format!("{{\"folder\":{{\"path\":{path}}}}}\n"));
         text.push_str("{\"swept\":{\"key\":\"canary/b\"}}\n{\"swept\":{\"key\":\"canary");
         fs::write(&journal, text).expect("writable");
         let healed = journal::undo_all(dir.path()).expect("heals");
-        assert_eq!(healed, [Healed::FileRemoved(in_file.file.expect("a file"))]);
+        let file = in_file.file.expect("a file");
+        assert_eq!(healed, [Healed::FolderRemoved(stage), Healed::FileRemoved(file)]);
         assert!(fs::read_dir(stores.path()).expect("readable").next().is_none());
         assert_eq!(journal::undo_all(dir.path()).expect("heals"), [], "once is enough");
         assert_eq!(keys_left(dir.path()), ["canary/c", "lock-signal:canary/c"]);

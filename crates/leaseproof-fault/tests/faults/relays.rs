@@ -65,7 +65,7 @@ impl Net {
         let seen = Arc::clone(&wire);
         let sink = WireSink::new(move |_, event| seen.lock().expect("not poisoned").push(event));
         Self {
-            relay: Some(Relay::start(&handle, upstream, sink).expect("starts")),
+            relay: Some(Relay::start(&handle, &[upstream], sink).expect("starts")),
             wire,
             phases: Arc::default(),
             stop: Some(stop),
@@ -84,7 +84,7 @@ impl Net {
 
     fn connect(&self) -> TcpStream {
         let before = self.count(WireSeen::Opened);
-        let stream = TcpStream::connect(self.relay().addr()).expect("connects");
+        let stream = TcpStream::connect(self.relay().addrs()[0]).expect("connects");
         eventually("the relay knows the connection", || {
             self.count(WireSeen::Opened) > before
         });

@@ -63,6 +63,8 @@ fn look(name: PremiseName, scene: &Scene<'_, '_, '_>) -> Seen {
         PremiseName::LeaseKept => lease::lease_kept(scene),
         PremiseName::StoreDown => store::store_down(scene),
         PremiseName::StoreBack => store::store_back(scene),
+        PremiseName::LeaderStopped => store::leader_stopped(scene),
+        PremiseName::AnotherLeads => store::another_leads(scene),
         PremiseName::StoreStepped => store::store_stepped(scene),
         PremiseName::WriteHeld => resource::write_held(scene),
         PremiseName::SuccessorWrote => resource::successor_wrote(scene),

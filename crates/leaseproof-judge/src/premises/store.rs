@@ -7,14 +7,16 @@ use leaseproof_model::event::FaultKind;
 
 /// The fault that met the store in this cycle.
 fn fault<'t, 'h>(scene: &Scene<'_, 't, 'h>) -> Option<&'t Fault<'h>> {
-    scene.faults.iter().copied().rfind(|fault| fault.stops_store())
+    scene.faults.iter().copied().rfind(|fault| fault.meets_store())
 }
 
 /// It stood still, or was dead.
 pub(super) fn store_down(scene: &Scene<'_, '_, '_>) -> Seen {
     match fault(scene) {
         None => Seen::unknown("no fault of the store is on record: run the scenario again", []),
-        Some(fault) if fault.kind == FaultKind::PauseStore => pause::stood_still(fault),
+        Some(fault) if matches!(fault.kind, FaultKind::PauseStore | FaultKind::PauseLeader) => {
+            pause::stood_still(fault)
+        }
         Some(fault) => match fault.confirmed {
             Some((event, _)) => Seen::yes("the store's server was dead, by the kernel's word", [event.id]),
             None => Seen::unknown(
@@ -22,6 +24,43 @@ pub(super) fn store_down(scene: &Scene<'_, '_, '_>) -> Seen {
                 [],
             ),
         },
+    }
+}
+
+/// The member that led, by its own word, stood still, by the kernel's.
+pub(super) fn leader_stopped(scene: &Scene<'_, '_, '_>) -> Seen {
+    let Some(fault) = scene.fault(FaultKind::PauseLeader) else {
+        return Seen::unknown(
+            "no fault of the store's leader is on record: run the scenario again",
+            [],
+        );
+    };
+    match fault.failover {
+        Some(failover) => {
+            let mut seen = pause::stood_still(fault);
+            seen.evidence.push(failover.led.id);
+            seen
+        }
+        None => Seen::unknown(
+            "that the member which stopped led the store is not on record: run the scenario again",
+            fault.events().map(|event| event.id),
+        ),
+    }
+}
+
+/// Meanwhile another led, by its own word.
+pub(super) fn another_leads(scene: &Scene<'_, '_, '_>) -> Seen {
+    let fault = scene.fault(FaultKind::PauseLeader);
+    let failover = fault.and_then(|fault| fault.failover);
+    match failover.and_then(|failover| Some((failover.led, failover.leads?))) {
+        Some((led, leads)) => Seen::yes(
+            "another member led, by its own word, while the first stood still",
+            [led.id, leads.id],
+        ),
+        None => Seen::unknown(
+            "no other member said that it leads while the first stood still: look at the servers' logs with --keep",
+            failover.map(|failover| failover.led.id),
+        ),
     }
 }
 

@@ -166,11 +166,12 @@ impl Applied {
         for grant in &timeline.grants {
             expiries.extend(grant.first_expiry.map(|expires| (grant.begin, expires)));
             // A renewal moves the expiry back where the store's clock had stepped back before it.
-            let changes = grant.extensions.iter().chain(&grant.shrinks);
+            let moved = grant.moved.iter().map(|moved| &moved.to);
+            let changes = grant.extensions.iter().chain(&grant.shrinks).chain(moved.clone());
             expiries.extend(changes.map(|change| (change.at, change.expires)));
             extended.extend(grant.revives.map(|_| grant.begin));
             // Of several extensions between two readings only the last shows.
-            extended.extend(grant.extensions.iter().map(|change| Moment {
+            extended.extend(grant.extensions.iter().chain(moved).map(|change| Moment {
                 earliest: change.since.min(change.at.earliest),
                 latest: change.at.latest,
             }));
@@ -213,6 +214,15 @@ impl Applied {
             .partition_point(|(event, _)| event.at.earliest < stamped);
         for (event, reading) in &timeline.readings[from..] {
             let ends = match &reading.held {
+                // It should have been gone long ago, and lives: of its expiry nothing is known.
+                Some(held)
+                    if !held.expired
+                        && held
+                            .expires
+                            .is_some_and(|it| it.latest.plus(timeline.ask.store.late_bound) < event.at.earliest) =>
+                {
+                    return false;
+                }
                 Some(held) if !held.expired => held.expires.map(|expires| expires.latest),
                 _ => Some(event.at.latest),
             };

@@ -2,7 +2,8 @@
 //! owner are LP009's.)
 
 use super::{Facts, evidence};
-use crate::timeline::clock_stepped;
+use crate::timeline::{Grant, clock_stepped};
+use crate::words::ms;
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::LP018;
 use leaseproof_model::truth::Truth;
@@ -29,6 +30,16 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             says,
             ids,
         ));
+    }
+    let over = |grant: &'_ Grant<'_>| Some((grant.long_over?, grant.first.id, grant.label()));
+    if let Some((moved, first, label)) = timeline.grants.iter().find_map(over) {
+        let says = format!(
+            "the store shows {label} as over for {}, and it lives: the clock that shows it stepped back; that is no expiry",
+            ms(moved.to.at.latest.since(moved.to.expires.latest))
+        );
+        let ids = evidence([first, moved.to.event]);
+        let cycle = timeline.cycle_at(moved.to.at);
+        found.push(Finding::new(&LP018, Subject::Store, Truth::Yes, cycle, says, ids));
     }
     let bound = i128::try_from(STEP.max(timeline.ask.budget.max_clock_drift).as_nanos()).unwrap_or(i128::MAX);
     let stamps: Vec<_> = timeline

@@ -24,6 +24,9 @@ pub(crate) fn answered_slowly(
 /// When a fault kept the store's server from doing anything.
 fn still(fault: &Fault<'_>) -> Option<(BootNanos, BootNanos)> {
     let (began, ended) = (fault.began()?, fault.ended()?);
+    if let Some(until) = fault.failover.and_then(|failover| failover.nobody_until) {
+        return (began.latest < until).then_some((began.latest, until));
+    }
     // One that starts anew serves nobody until it answers.
     let until = match fault.kind {
         FaultKind::PauseStore => ended.earliest,

@@ -153,10 +153,12 @@ fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bo
 /// A server that stopped may have extended a grant right before, and no look shows it: until a TTL after its
 /// last moment the grant may have stood. Nobody else can have held it meanwhile.
 fn unseen_extension(grant: &Grant<'_>, faults: &[Fault<'_>], ttl: Duration) -> Option<BootNanos> {
-    let stops = |fault: &&Fault<'_>| fault.stops_store();
-    let met = |began: &Moment| grant.may_cover(*began);
-    let began = faults.iter().filter(stops).filter_map(Fault::began).rfind(met)?;
-    Some(began.latest.plus(ttl))
+    let met = |fault: &&Fault<'_>| {
+        let began = fault.began().filter(|_| fault.meets_store());
+        began.is_some_and(|began| grant.may_cover(began))
+    };
+    let last = faults.iter().rfind(met)?.last_extension()?;
+    Some(last.plus(ttl))
 }
 
 /// Says of each grant from when acts are charged to its owner.
@@ -190,7 +192,8 @@ pub(crate) fn charge(
                     told().any(|saying| saying.is(OwnerEvent::RenewFailed) && !saying.is_definite_refusal());
                 let slow = || answered_slowly(readings, end.at.earliest, noticed.latest, budget);
                 let noticed = if unanswered || slow() {
-                    expiry.unwrap_or(noticed).max(noticed)
+                    let over = expiry.or(unseen.map(Moment::exact));
+                    over.unwrap_or(noticed).max(noticed)
                 } else {
                     noticed
                 };
@@ -214,7 +217,15 @@ pub(crate) fn charge(
                     Some(release),
                 )
             }
-            (Some(end), _) if expiry.is_none() => (Some(end.at), Some(end.at)),
+            (Some(end), _) if expiry.is_none() => {
+                // Nor does a look show whether a session was extended right before.
+                let not_before = |at: BootNanos| unseen.map_or(at, |until| at.max(until));
+                let due = Some(Moment {
+                    earliest: not_before(end.at.earliest),
+                    latest: not_before(end.at.latest),
+                });
+                (due, due)
+            }
             _ => (expiry, expiry),
         };
         grant.due = due;

@@ -1,5 +1,6 @@
 //! A fault: one interval in the record, put together from its phases.
 
+use super::failover::{Failover, Said};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Event, FaultEvent, FaultKind, FaultPhase};
 use leaseproof_model::moment::Moment;
@@ -18,12 +19,15 @@ pub(crate) struct Fault<'h> {
     pub(crate) due: Option<Phase<'h>>,
     pub(crate) undone: Option<Phase<'h>>,
     pub(crate) failed: Option<Phase<'h>>,
+    /// Where it stopped the store's leader: who led before and after.
+    pub(crate) failover: Option<Failover<'h>>,
     owner: Option<&'h str>,
 }
 
 impl<'h> Fault<'h> {
-    /// Joins the phases by the fault's number, in the order in which faults began.
-    pub(crate) fn join(phases: &[Phase<'h>]) -> Vec<Self> {
+    /// Joins the phases by the fault's number, in the order in which faults began. `said` is what the members of
+    /// the store said of their roles.
+    pub(crate) fn join(phases: &[Phase<'h>], said: &[Said<'h>]) -> Vec<Self> {
         let mut place: BTreeMap<u64, usize> = BTreeMap::new();
         let mut faults: Vec<Self> = Vec::new();
         for (event, fault) in phases {
@@ -36,6 +40,7 @@ impl<'h> Fault<'h> {
                     due: None,
                     undone: None,
                     failed: None,
+                    failover: None,
                     owner: None,
                 });
                 faults.len() - 1
@@ -52,6 +57,11 @@ impl<'h> Fault<'h> {
                 FaultPhase::Failed => &mut joined.failed,
             };
             *slot = Some((event, fault));
+        }
+        for fault in faults.iter_mut().filter(|fault| fault.kind == FaultKind::PauseLeader) {
+            if let (Some(asked), Some(confirmed)) = (fault.asked, fault.confirmed) {
+                fault.failover = Failover::of(asked, confirmed, fault.undone, said);
+            }
         }
         faults
     }
@@ -75,6 +85,21 @@ impl<'h> Fault<'h> {
             self.kind,
             FaultKind::PauseStore | FaultKind::RestartStore | FaultKind::EmptyStore
         )
+    }
+
+    /// Whether it meets the store's server, or one of its members.
+    pub(crate) fn meets_store(&self) -> bool {
+        self.stops_store() || self.kind == FaultKind::PauseLeader
+    }
+
+    /// The last moment at which the store may have extended a lease, before which no look shows it.
+    pub(crate) fn last_extension(&self) -> Option<BootNanos> {
+        if self.stops_store() {
+            return self.began().map(|began| began.latest);
+        }
+        // The next leader gives every lease its whole time again.
+        let leads = self.failover?.leads.map(|event| event.at.latest);
+        leads.or(self.ended().map(|ended| ended.latest))
     }
 
     /// From when it may have been in force.

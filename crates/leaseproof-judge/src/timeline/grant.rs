@@ -17,6 +17,13 @@ pub(crate) enum By {
     Unknown,
 }
 
+/// A change of the expiry that is the store's own doing.
+#[derive(Copy, Clone, Debug)]
+pub(crate) struct Moved {
+    pub(crate) from: Moment,
+    pub(crate) to: Change,
+}
+
 /// A change of a grant's expiry.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Change {
@@ -89,6 +96,10 @@ pub(crate) struct Grant<'h> {
     pub(crate) extensions: Vec<Change>,
     /// Jumps back of the expiry.
     pub(crate) shrinks: Vec<Change>,
+    /// Where the expiry went when the store's epoch changed: its own doing, though a renewal may hide in it.
+    pub(crate) moved: Vec<Moved>,
+    /// Its expiry went back to a time at which it should have been gone long ago, and it lives.
+    pub(crate) long_over: Option<Moved>,
     pub(crate) end: Option<End>,
     pub(crate) by: By,
     /// An earlier grant of the same holder and token, which had ended.

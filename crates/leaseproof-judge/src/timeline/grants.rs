@@ -1,6 +1,6 @@
 //! Readings → grants. A grant is a contiguous span of one holder and token.
 
-use super::grant::{By, Change, End, EndKind, Grant};
+use super::grant::{By, Change, End, EndKind, Grant, Moved};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Event, Held, Reading};
 use leaseproof_model::moment::Moment;
@@ -16,12 +16,15 @@ pub(crate) const JITTER: Duration = Duration::from_millis(2);
 const STEP: Duration = Duration::from_millis(10);
 
 /// Walks the readings in their own order.
-pub(crate) fn grants<'h>(readings: &[(&'h Event, &'h Reading)]) -> Vec<Grant<'h>> {
+///
+/// `late` is how late a lease may be gone after its expiry.
+pub(crate) fn grants<'h>(readings: &[(&'h Event, &'h Reading)], late: Duration) -> Vec<Grant<'h>> {
     let mut walk = Walk {
         grants: Vec::new(),
         current: None,
         known: HashMap::new(),
         row: None,
+        late,
     };
     let mut before: Option<(&Event, &Reading)> = None;
     for (event, reading) in readings.iter().copied() {
@@ -70,6 +73,7 @@ struct Walk<'h> {
     known: HashMap<(&'h HolderId, Option<Token>), usize>,
     /// The grant whose expired row still stands.
     row: Option<usize>,
+    late: Duration,
 }
 
 impl<'h> Walk<'h> {
@@ -136,6 +140,8 @@ impl<'h> Walk<'h> {
             without_ttl: (held.expires.is_none() && held.bound.is_none()).then_some(event.id),
             extensions: extension.into_iter().collect(),
             shrinks: Vec::new(),
+            moved: Vec::new(),
+            long_over: None,
             end: None,
             by: By::Unknown,
             revives,
@@ -180,7 +186,27 @@ impl<'h> Walk<'h> {
             self.open(event, reading, held, bracket);
             return;
         }
-        let steady = !stepped && grant.epoch == reading.epoch.as_deref();
+        let one_epoch = grant.epoch == reading.epoch.as_deref();
+        let steady = !stepped && one_epoch;
+        // Where an expiry still waits for its proof, the clock of the reading shows it all the same.
+        let over = held.expired || held.expires.is_some_and(|expires| has_passed(expires, event));
+        if over
+            && !steady
+            && grant
+                .expiry
+                .is_some_and(|expiry| expiry.earliest > bracket.latest.plus(JITTER))
+        {
+            // By the clock that stepped the row is over, and by any other it is not: the store ended it then.
+            grant.end = Some(End {
+                at: bracket,
+                seen: bracket,
+                kind: EndKind::LostByStore,
+                event: event.id,
+            });
+            self.current = None;
+            self.row = Some(index);
+            return;
+        }
         grant.epoch = reading.epoch.as_deref();
         grant.renewed = held.renewed;
         let Some(expires) = held.expires else {
@@ -190,6 +216,21 @@ impl<'h> Walk<'h> {
             grant.expiry = None;
             return;
         };
+        if expires.latest.plus(self.late) < event.at.earliest {
+            // It should have been gone long ago, and lives. Where its expiry went back to there, the clock that
+            // shows it did, and nothing is known of the expiry; else the store itself did not run.
+            if let Some(old) = grant.expiry.filter(|old| expires.latest.plus(JITTER) < old.earliest) {
+                let to = Change {
+                    at: bracket,
+                    since: bracket.earliest,
+                    expires,
+                    event: event.id,
+                };
+                grant.long_over.get_or_insert(Moved { from: old, to });
+                grant.expiry = None;
+            }
+            return;
+        }
         let server_expiry = server_expiry(event, reading, held);
         let moved = match (server_expiry, grant.server_expiry) {
             (Some(new), Some(old)) => new.abs_diff(old) > JITTER.as_nanos(),
@@ -221,6 +262,9 @@ impl<'h> Walk<'h> {
                 grant.shrinks.push(change);
             }
             Some(old) => {
+                if !one_epoch {
+                    grant.moved.push(Moved { from: old, to: change });
+                }
                 // One expiry, or one that moved on by less than the readings show: not before what the
                 // earlier reading allows, and as late as this one does.
                 let both = Moment {
@@ -270,7 +314,10 @@ impl<'h> Walk<'h> {
             if held.write_lock {
                 self.grants[index].write_lock_after.get_or_insert(event.id);
             }
-            if !held.expired {
+            let end = self.grants[index].end;
+            let waits = end.is_some_and(|end| end.kind == EndKind::LostByStore)
+                && held.expires.is_some_and(|expires| has_passed(expires, event));
+            if !held.expired && !waits {
                 self.current = Some(index);
                 self.grants[index].end = None;
             }
@@ -313,6 +360,11 @@ impl<'h> Walk<'h> {
             event: event.id,
         });
     }
+}
+
+/// Whether an expiry had surely come when a reading was taken.
+fn has_passed(expires: Moment, event: &Event) -> bool {
+    expires.latest.plus(JITTER) < event.at.earliest
 }
 
 fn same(grant: &Grant<'_>, held: &Held) -> bool {

@@ -5,6 +5,7 @@ mod attribution;
 mod coverage;
 mod cycle;
 mod ends;
+mod failover;
 mod fault;
 mod freeze;
 mod grant;
@@ -87,7 +88,7 @@ impl<'h> Timeline<'h> {
         };
         timeline.sort_events();
         timeline.freeze_owners();
-        timeline.grants = grants::grants(&timeline.readings);
+        timeline.grants = grants::grants(&timeline.readings, history.ask.store.late_bound);
         attribution::attribute(&mut timeline.grants, &mut timeline.owners, &timeline.deeds);
         ends::explain(
             &mut timeline.grants,
@@ -113,7 +114,7 @@ impl<'h> Timeline<'h> {
 
     /// Each event to its source, each source in its own order.
     fn sort_events(&mut self) {
-        let mut phases = Vec::new();
+        let (mut phases, mut roles) = (Vec::new(), Vec::new());
         for event in &self.history.events {
             self.end = self.end.max(event.at.latest);
             let owner = match &event.owner {
@@ -125,6 +126,7 @@ impl<'h> Timeline<'h> {
                 What::Coverage(coverage) => self.coverage.push(coverage),
                 What::Abandoned { why } => self.abandoned = Some((event, why)),
                 What::Fault(fault) => phases.push((event, fault)),
+                What::Roles(said) => roles.push((event, said)),
                 What::Reading(reading) => self.readings.push((event, reading)),
                 What::Write(write) => {
                     if let Some(owner) = owner.filter(|_| !write.replay) {
@@ -150,7 +152,8 @@ impl<'h> Timeline<'h> {
         for owner in &mut self.owners {
             owner.order_sayings();
         }
-        self.faults = Fault::join(&phases);
+        roles.sort_by_key(|(event, _)| event.at.latest);
+        self.faults = Fault::join(&phases, &roles);
         // What the lab itself bears between two looks.
         let edge = (self.ask.budget.heartbeat / 2).max(Duration::from_millis(150));
         self.store = StoreCoverage::new(&self.coverage, &self.readings, &self.faults, edge);

@@ -45,7 +45,11 @@ impl Story {
         for (phase, ms) in phases {
             let pauses = matches!(
                 kind,
-                FaultKind::PauseTree | FaultKind::PauseParent | FaultKind::PauseChild | FaultKind::PauseStore
+                FaultKind::PauseTree
+                    | FaultKind::PauseParent
+                    | FaultKind::PauseChild
+                    | FaultKind::PauseStore
+                    | FaultKind::PauseLeader
             );
             let undone = *phase == FaultPhase::Undone;
             let event = FaultEvent {

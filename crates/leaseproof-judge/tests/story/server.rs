@@ -2,7 +2,8 @@
 
 use super::pauses::{OVER, PAUSE, THAW, held_until_pause};
 use super::{Ms, Story, at};
-use leaseproof_model::event::{FaultKind, OwnerEvent, What};
+use leaseproof_model::event::{FaultKind, MemberRole, OwnerEvent, Role, Roles, What};
+use leaseproof_model::name::ProcessId;
 use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
 
 /// The server stops at 800 and goes on at 2000: `a1` hears nothing, stops by its own clock, and acquires anew.
@@ -86,6 +87,98 @@ pub fn stepped() -> Story {
         };
         if let What::Reading(reading) = &mut event.what {
             reading.server_ns = Some(now + step);
+        }
+    });
+    s
+}
+
+/// When another leads.
+const LEADS: Ms = 1200.0;
+
+/// The leader, process 31, stops at 800; process 32 leads from 1200 on, and gives the lease its whole time again; the
+/// first goes on at 1260. `a1` keeps its lease.
+#[must_use]
+pub fn failover() -> Story {
+    let premises = [P::Exercised, P::LeaderStopped, P::AnotherLeads, P::StoreBack];
+    let mut s = held_until_pause(ScenarioId::StoreFailover, &premises);
+    s.note(PAUSE - 10.0, What::Roles(roles(Some(31), 2, &[])));
+    s.store_fault(FaultKind::PauseLeader, PAUSE, LEADS + 60.0);
+    s.note(LEADS - 10.0, What::Roles(roles(None, 2, &[31])));
+    s.note(LEADS, What::Roles(roles(Some(32), 3, &[31])));
+    s.works(PAUSE + 10.0, 3600.0, "a1", 1);
+    s.said(1100.0, "a1", OwnerEvent::RenewFailed);
+    s.renewed(LEADS + 4.0).renews(1310.0, 3600.0, "a1");
+    s.end_cycle(OVER);
+    s.watched(0.0, PAUSE - 4.0).watched(LEADS + 4.0, 3700.0);
+    s.each(|event| match &mut event.what {
+        What::Reading(reading) if event.at.earliest > at(LEADS) => reading.epoch = Some("term 3".to_owned()),
+        What::Fault(fault) => {
+            fault.processes = vec![process(31)];
+        }
+        _ => {}
+    });
+    s
+}
+
+/// Three members, of which `leader` leads in `term`, and those in `silent` don't answer.
+fn roles(leader: Option<u32>, term: u64, silent: &[u32]) -> Roles {
+    let member = |pid: u32| MemberRole {
+        process: process(pid),
+        role: (!silent.contains(&pid)).then_some(Role {
+            leads: leader == Some(pid),
+            term,
+        }),
+    };
+    Roles {
+        members: [31, 32, 33].map(member).into(),
+    }
+}
+
+fn process(pid: u32) -> ProcessId {
+    ProcessId { pid, start_ticks: 7 }
+}
+
+/// The server's clock steps back at 800, and its remaining TTLs read below zero from then on; the lease
+/// lives. (Recorded of an etcd 3.4.)
+#[must_use]
+pub fn reads_below_zero() -> Story {
+    let premises = [P::Exercised, P::OwnerRan];
+    let mut s = held_until_pause(ScenarioId::StoreClock, &premises);
+    s.ask.store.late_bound = std::time::Duration::from_millis(100);
+    s.store_fault(FaultKind::StepStoreClock, PAUSE, OVER - 10.0);
+    s.works(PAUSE + 10.0, 3600.0, "a1", 1).renews(1000.0, 3600.0, "a1");
+    s.end_cycle(OVER);
+    s.watched(0.0, 3700.0);
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && event.at.earliest > at(PAUSE)
+            && let Some(held) = &mut reading.held
+        {
+            held.expires = Some(super::about(0.0));
+        }
+    });
+    s
+}
+
+/// The same on a store whose rows outlive their lease: from 804 on the row is over by the clock that stepped.
+#[must_use]
+pub fn stepped_beside_a_row() -> Story {
+    let mut s = stepped();
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && reading.held.is_none()
+            && event.at.earliest > at(PAUSE)
+        {
+            reading.held = Some(leaseproof_model::event::Held {
+                holder: "a1#1".into(),
+                token: Some(leaseproof_model::name::Token(1)),
+                expires: Some(super::about(0.0)),
+                bound: None,
+                expired: true,
+                granted: None,
+                renewed: None,
+                write_lock: true,
+            });
         }
     });
     s

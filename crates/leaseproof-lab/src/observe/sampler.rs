@@ -11,7 +11,7 @@ use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Observe, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -32,10 +32,18 @@ const STILL: Duration = Duration::from_millis(500);
 /// A write lock that stays away for this long, past an expiry, is held by a frozen writer.
 const FROZEN: Duration = Duration::from_millis(400);
 
+/// No member is preferred to the one that was asked before.
+const AS_BEFORE: usize = usize::MAX;
+
+/// Between two looks at whether looking goes on.
+const RESTING: Duration = Duration::from_millis(3);
+
 /// A running sampler; it stops when dropped.
 pub struct Sampler {
     stop: Arc<AtomicBool>,
     excused: Arc<AtomicBool>,
+    resting: Arc<AtomicBool>,
+    preferred: Arc<AtomicUsize>,
     looked: Arc<AtomicU64>,
     thread: Option<JoinHandle<()>>,
 }
@@ -55,6 +63,10 @@ impl Sampler {
         let stopped = Arc::clone(&stop);
         let excused = Arc::new(AtomicBool::new(false));
         let excuse = Arc::clone(&excused);
+        let resting = Arc::new(AtomicBool::new(false));
+        let rests = Arc::clone(&resting);
+        let preferred = Arc::new(AtomicUsize::new(AS_BEFORE));
+        let prefers = Arc::clone(&preferred);
         let looked = Arc::new(AtomicU64::new(0));
         let looking = Arc::clone(&looked);
         let thread = std::thread::Builder::new()
@@ -79,6 +91,14 @@ impl Sampler {
                 // One look comes after the stop was asked for: the story's end is covered too.
                 while more {
                     more = !stopped.load(Ordering::Relaxed);
+                    if more && rests.load(Ordering::Acquire) {
+                        std::thread::sleep(RESTING);
+                        continue;
+                    }
+                    let member = prefers.swap(AS_BEFORE, Ordering::Relaxed);
+                    if member != AS_BEFORE {
+                        look.observer.prefer(member);
+                    }
                     let pace = look.once();
                     looking.store(look.last.as_ref().map_or(0, |(at, _)| at.latest.0), Ordering::Relaxed);
                     std::thread::sleep(pace);
@@ -88,6 +108,8 @@ impl Sampler {
         Ok(Self {
             stop,
             excused,
+            resting,
+            preferred,
             looked,
             thread: Some(thread),
         })
@@ -96,6 +118,17 @@ impl Sampler {
     /// Says that the store is down by our own doing: looks that fail meanwhile are no lateness of ours.
     pub fn excuse(&self, excused: bool) {
         self.excused.store(excused, Ordering::Relaxed);
+    }
+
+    /// Stops looking for a while, or goes on: a store that can't answer is not asked in vain, and answers the
+    /// first question sooner.
+    pub fn rest(&self, resting: bool) {
+        self.resting.store(resting, Ordering::Release);
+    }
+
+    /// Looks through this member of the store from now on.
+    pub fn prefer(&self, member: usize) {
+        self.preferred.store(member, Ordering::Relaxed);
     }
 
     /// When the last look ended.

@@ -39,6 +39,8 @@ pub enum Need {
     Token,
     /// A store whose server leaseproof itself started: faults of a store meet no other.
     OwnServer,
+    /// A store of several members, of which another can lead.
+    Members,
     /// A store whose server ends leases by a clock that can be stepped through the shim.
     SteppableServer,
 }
@@ -262,7 +264,7 @@ pub const ALL: &[Spec] = &[
     },
     Spec {
         id: ScenarioId::StorePaused,
-        does: "stops the store's server for longer than the TTL",
+        does: "stops the store's server (of several members: the one that leads) for longer than the TTL",
         sound: "stops by its own clock, having heard nothing; goes on only with what the store then grants",
         premises: &[P::Exercised, P::StoreDown, P::StoreBack],
         availability: false,
@@ -299,6 +301,16 @@ pub const ALL: &[Spec] = &[
         contender: true,
         witness: RECORD,
         needs: &[Need::OwnServer, Need::SteppableServer],
+    },
+    Spec {
+        id: ScenarioId::StoreFailover,
+        does: "stops the leader of a store of several members until another leads, then lets it go on",
+        sound: "keeps its lease, or stops by its own clock; the leader's change is no renewal and no grant",
+        premises: &[P::Exercised, P::LeaderStopped, P::AnotherLeads, P::StoreBack],
+        availability: false,
+        contender: true,
+        witness: RECORD,
+        needs: &[Need::OwnServer, Need::Members],
     },
     Spec {
         id: ScenarioId::StaleToken,

@@ -113,6 +113,7 @@ fn script(id: Id, stage: &mut Stage<'_>) -> Step {
         Id::StoreRestarted => store::restarted(stage, true),
         Id::StoreEmptied => store::restarted(stage, false),
         Id::StoreClock => store::clock(stage),
+        Id::StoreFailover => store::failover(stage),
         Id::StaleToken => stale_token::run(stage),
     }
 }

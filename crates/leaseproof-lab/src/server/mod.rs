@@ -1,35 +1,44 @@
-//! A store's server that leaseproof itself started: the only kind that faults of a store may meet.
+//! A store's server that leaseproof itself started, of one member or several: the only kind that faults of a
+//! store may meet.
+//!
+//! - `recipe`: how each kind of server is started
+//! - `room`: where a member lives
+//! - `member`: one process
 
+mod member;
 mod recipe;
+mod room;
 
-pub use recipe::{ALL, Ports, Recipe};
+pub use recipe::{ALL, Recipe, Wanted};
+pub use room::{Ports, Room};
 
-use leaseproof_fault::launch::{Launch, Launched, launch};
+use leaseproof_fault::launch::Launched;
 use leaseproof_fault::shim::ShimFile;
 use leaseproof_fault::warden::Warden;
+use leaseproof_model::event::{MemberRole, Roles};
 use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
+use leaseproof_proc::identity;
 use leaseproof_store::StoreUrl;
+use member::Member;
+use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long a server may take until it answers: some start a virtual machine, some elect themselves.
-const START: Duration = Duration::from_secs(60);
-/// How long one try to reach it may take.
-const TRY: Duration = Duration::from_millis(500);
-/// Between two tries.
-const BETWEEN: Duration = Duration::from_millis(20);
+/// How often a start is tried: another may take a free port before the server does, if only for a connection.
+const STARTS: u32 = 3;
+/// One that fails later than this fails for another reason.
+const SOON: Duration = Duration::from_secs(20);
 
 /// A running server. Dropping it kills it; the warden does, should we not.
 pub struct Server {
-    recipe: &'static Recipe,
+    wanted: Wanted,
     program: PathBuf,
-    dir: PathBuf,
-    ports: Ports,
-    shim: Option<Arc<ShimFile>>,
-    launched: Option<Launched>,
+    secret: String,
+    ports: Vec<Ports>,
+    members: Vec<Member>,
 }
 
 impl Server {
@@ -38,145 +47,225 @@ impl Server {
     ///
     /// # Errors
     /// What is missing, or the last words of a server that did not start.
-    pub fn start(recipe: &'static Recipe, warden: &Warden, dir: &Path, stepped: bool) -> Result<Self, String> {
-        let program = recipe.find()?;
-        let fail = |error: std::io::Error| format!("a server of {} can't be started: {error}", recipe.kind);
-        std::fs::create_dir_all(dir).map_err(fail)?;
-        let ports = free_ports().map_err(fail)?;
-        let shim = match stepped {
-            true => Some(Arc::new(ShimFile::create(dir).map_err(|error| error.to_string())?)),
-            false => None,
-        };
+    pub fn start(wanted: Wanted, warden: &Warden, dir: &Path, stepped: bool) -> Result<Self, String> {
+        let recipe = wanted.recipe;
+        let fail = |error: io::Error| format!("a server of {} can't be started: {error}", recipe.kind);
+        // A server has a folder of its own to be in.
+        let program = recipe.find().and_then(|it| std::path::absolute(it).map_err(fail))?;
+        let dir = std::path::absolute(dir).map_err(fail)?;
+        let mut members = Vec::new();
+        for number in 0..wanted.members {
+            let dir = match wanted.members {
+                1 => dir.clone(),
+                _ => dir.join(format!("m{number}")),
+            };
+            members.push(Member::new(recipe, warden, &dir, stepped)?);
+        }
         let mut server = Self {
-            recipe,
+            wanted,
             program,
-            dir: dir.to_owned(),
-            ports,
-            shim,
-            launched: None,
+            secret: identity::new_mark().map_err(fail)?,
+            ports: Vec::new(),
+            members,
         };
-        server.run(warden)?;
+        let began = boot_now();
+        for attempt in 1.. {
+            server.ports = free_ports(wanted.members).map_err(fail)?;
+            match server.run(warden) {
+                Ok(()) => break,
+                Err(why) if attempt == STARTS || boot_now().since(began) > SOON => return Err(why),
+                Err(_) => {}
+            }
+            server.kill();
+            for member in &server.members {
+                member.empty()?;
+            }
+        }
         Ok(server)
     }
 
-    /// How it is reached.
-    ///
-    /// # Panics
-    /// Never: a recipe's URL is one of a store.
+    /// How it is reached: all of its members.
     #[must_use]
     pub fn url(&self) -> StoreUrl {
-        (self.recipe.url)(self.ports.client)
-            .parse()
-            .expect("a recipe's URL is one of a store")
+        self.url_of(&self.ports)
     }
 
-    /// Its tree, for faults.
+    /// How one of its members is reached.
     #[must_use]
-    pub fn launched(&self) -> Option<&Launched> {
-        self.launched.as_ref()
+    pub fn member_url(&self, number: usize) -> StoreUrl {
+        match self.wanted.recipe.whole {
+            Some(whole) => {
+                let place = format!("127.0.0.1:{}", self.ports[number].client);
+                // Invariant: a test parses each recipe's.
+                (whole.url)(number, &place)
+                    .parse()
+                    .expect("a recipe's URL is one of a store")
+            }
+            None => self.url_of(&self.ports[number..=number]),
+        }
     }
 
-    /// Its clock.
+    /// How many members it has.
+    #[must_use]
+    pub fn members(&self) -> usize {
+        self.members.len()
+    }
+
+    /// The tree of a member, for faults.
+    #[must_use]
+    pub fn launched(&self, number: usize) -> Option<&Launched> {
+        self.members.get(number).and_then(Member::launched)
+    }
+
+    /// The clock of one that is alone.
     #[must_use]
     pub fn shim(&self) -> Option<&Arc<ShimFile>> {
-        self.shim.as_ref()
+        self.members.first().and_then(Member::shim)
     }
 
-    /// Kills it with SIGKILL, as a crash would end it; the moment between which and which it died.
+    /// What each member says of itself, and the interval in which all were asked; one that does not answer
+    /// within `timeout` says nothing. Those in `silent` aren't asked: they stand still.
+    #[must_use]
+    pub fn roles(&self, timeout: Duration, silent: Option<usize>) -> (Moment, Roles) {
+        let asked = boot_now();
+        let leads = self.wanted.recipe.whole.map_or(usize::MAX, |whole| whole.leads);
+        let members = self
+            .members
+            .iter()
+            .enumerate()
+            .take(leads)
+            .filter_map(|(number, member)| {
+                let process = member.launched()?.process();
+                let role = (Some(number) != silent)
+                    .then(|| leaseproof_store::role(&self.member_url(number), timeout).ok())
+                    .flatten();
+                Some(MemberRole { process, role })
+            });
+        let mut members: Vec<MemberRole> = members.collect();
+        if self.wanted.recipe.whole.is_some() {
+            // One that took over leads nobody before those that watch it have said so.
+            let named = leaseproof_store::primary(&self.url(), timeout).ok();
+            for (member, ports) in members.iter_mut().zip(&self.ports) {
+                let is_named = named.as_ref().is_some_and(|(_, port)| *port == ports.client);
+                if let Some(role) = &mut member.role {
+                    role.leads &= is_named;
+                }
+            }
+        }
+        (Moment::between(asked, boot_now()), Roles { members })
+    }
+
+    /// Kills all of it with SIGKILL, as a crash would end it; the moment between which and which it died.
     pub fn kill(&mut self) -> Moment {
         let asked = boot_now();
-        if let Some(launched) = self.launched.take() {
-            let _ = launched.kill_tree();
-        }
+        // All at once: the shorter it takes, the better is it known when nobody answered any more.
+        std::thread::scope(|scope| {
+            for member in &mut self.members {
+                scope.spawn(|| member.kill());
+            }
+        });
         Moment::between(asked, boot_now())
     }
 
-    /// Starts it again on the same port, on its data or without.
+    /// Starts it again on the same ports, on its data or without.
     ///
     /// # Errors
     /// The last words of a server that did not start.
     pub fn again(&mut self, warden: &Warden, with_data: bool) -> Result<(), String> {
-        if !with_data {
-            let data = self.data();
-            std::fs::remove_dir_all(&data).map_err(|error| format!("{}: {error}", data.display()))?;
+        for member in self.members.iter().filter(|_| !with_data) {
+            member.empty()?;
+        }
+        let began = boot_now();
+        for _ in 1..STARTS {
+            match self.run(warden) {
+                Ok(()) => return Ok(()),
+                Err(why) if boot_now().since(began) > SOON => return Err(why),
+                Err(_) => self.kill(),
+            };
         }
         self.run(warden)
     }
 
-    fn data(&self) -> PathBuf {
-        self.dir.join("data")
-    }
-
-    fn log(&self) -> PathBuf {
-        self.dir.join("log")
-    }
-
     fn run(&mut self, warden: &Warden) -> Result<(), String> {
-        let data = self.data();
-        std::fs::create_dir_all(&data).map_err(|error| format!("{}: {error}", data.display()))?;
-        // Its output goes to a file: a pipe that nobody reads would stop it one day.
-        let mut argv: Vec<std::ffi::OsString> = ["sh", "-c", r#"exec "$@" >>"$0" 2>&1"#].map(Into::into).into();
-        argv.push(self.log().into());
-        argv.extend(
-            (self.recipe.command)(&self.program, &data, self.ports)
-                .into_iter()
-                .map(Into::into),
-        );
-        let wanted = Launch {
-            argv,
-            env: Vec::new(),
-            cwd: None,
-            shim: self.shim.clone(),
-            cgroup: false,
-        };
-        let launched = launch(warden, &wanted)
-            .map_err(|error| format!("the server of {} can't be started: {error}", self.recipe.kind))?;
-        self.launched = Some(launched);
-        self.until_it_answers()
-    }
-
-    fn until_it_answers(&self) -> Result<(), String> {
-        let url = self.url();
-        let until = boot_now().plus(START);
-        loop {
-            let answer = leaseproof_store::open_observer(&url, TRY);
-            let why = match answer {
-                Ok(_) => return Ok(()),
-                Err(error) => error.to_string(),
+        // All at once: none of several answers alone.
+        for number in 0..self.members.len() {
+            let member = &mut self.members[number];
+            let place = member.place().clone();
+            let room = Room {
+                program: &self.program,
+                place: &place,
+                number,
+                members: &self.ports,
+                secret: &self.secret,
             };
-            let ended = self
-                .launched
-                .as_ref()
-                .is_none_or(|it| !matches!(it.try_wait(), Ok(None)));
-            if ended || boot_now() > until {
-                return Err(format!(
-                    "the server of {} {}: {}",
-                    self.recipe.kind,
-                    if ended { "ended right away" } else { "does not answer" },
-                    self.last_words().unwrap_or(why)
-                ));
-            }
-            std::thread::sleep(BETWEEN);
+            member.start(warden, &room)?;
         }
+        for (number, member) in self.members.iter().enumerate() {
+            member.until_it_answers(&self.member_url(number))?;
+            let room = Room {
+                program: &self.program,
+                place: member.place(),
+                number,
+                members: &self.ports,
+                secret: &self.secret,
+            };
+            (self.wanted.recipe.settle)(&room);
+        }
+        Ok(())
     }
 
-    fn last_words(&self) -> Option<String> {
-        let text = std::fs::read_to_string(self.log()).ok()?;
-        let last: Vec<&str> = text.lines().rev().take(3).collect();
-        let last: Vec<&str> = last.into_iter().rev().map(str::trim).collect();
-        Some(last.join(" | ")).filter(|words| !words.is_empty())
+    fn url_of(&self, ports: &[Ports]) -> StoreUrl {
+        let places: Vec<String> = ports
+            .iter()
+            .map(|ports| format!("127.0.0.1:{}", ports.client))
+            .collect();
+        (self.wanted.recipe.url)(&places, &self.secret)
+            .parse()
+            // Invariant: a test parses each recipe's.
+            .expect("a recipe's URL is one of a store")
     }
 }
 
-/// Ports that nobody listens on. Another may take one before the server does: then that does not start, and
-/// says so.
-fn free_ports() -> std::io::Result<Ports> {
-    let (client, peer) = (
-        TcpListener::bind(("127.0.0.1", 0))?,
-        TcpListener::bind(("127.0.0.1", 0))?,
-    );
-    Ok(Ports {
-        client: client.local_addr()?.port(),
-        peer: peer.local_addr()?.port(),
-    })
+/// Ports that nobody listens on now.
+fn free_ports(members: usize) -> io::Result<Vec<Ports>> {
+    // All are bound at once, so that they differ.
+    let listeners: Vec<TcpListener> = (0..members * 3)
+        .map(|_| TcpListener::bind(("127.0.0.1", 0)))
+        .collect::<io::Result<_>>()?;
+    let ports: Vec<u16> = listeners
+        .iter()
+        .map(|listener| Ok(listener.local_addr()?.port()))
+        .collect::<io::Result<_>>()?;
+    Ok(ports
+        .chunks_exact(3)
+        .map(|three| Ports {
+            client: three[0],
+            peer: three[1],
+            more: three[2],
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_url_of_each_recipe_is_one_of_its_store() {
+        for recipe in ALL {
+            let (least, watched) = recipe.whole.map_or((1, 0), |whole| (whole.members, whole.leads));
+            for members in [least, recipe.most] {
+                let places: Vec<String> = (1..=members).map(|number| format!("127.0.0.1:{number}")).collect();
+                let url: StoreUrl = (recipe.url)(&places, "5f3c").parse().expect(recipe.kind);
+                assert_eq!(url.kind(), recipe.kind);
+                assert!(url.is_loopback());
+                assert_eq!(url.places().len(), members - watched);
+                for (number, place) in places.iter().enumerate() {
+                    let url = recipe.whole.map(|whole| (whole.url)(number, place));
+                    assert!(url.is_none_or(|url| url.parse::<StoreUrl>().is_ok()));
+                }
+                assert!(!url.to_string().contains("5f3c"), "{url}");
+            }
+        }
+    }
 }

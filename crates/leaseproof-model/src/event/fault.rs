@@ -36,6 +36,8 @@ pub enum FaultKind {
     DelayRequests,
     /// Every process of the store's server stopped.
     PauseStore,
+    /// The member that leads a store of several stopped; the others go on.
+    PauseLeader,
     /// The store's server killed, and started again on the same data: confirmed when it is dead, undone
     /// when it answers again.
     RestartStore,

@@ -8,6 +8,7 @@ mod coverage;
 mod deed;
 mod fault;
 mod reading;
+mod roles;
 mod said;
 mod wire;
 mod write;
@@ -16,6 +17,7 @@ pub use coverage::Coverage;
 pub use deed::{Deed, LabDeed, Outcome};
 pub use fault::{FaultEvent, FaultKind, FaultPhase};
 pub use reading::{Held, Reading};
+pub use roles::{MemberRole, Role, Roles};
 pub use said::{OwnerEvent, Said};
 pub use wire::{Wire, WireSeen};
 pub use write::Write;
@@ -149,6 +151,8 @@ pub enum What {
     Fault(FaultEvent),
     /// Store: a reading (changes, and one now and then; the gaps are in the coverage).
     Reading(Reading),
+    /// Lab: what the members of a store that leaseproof started said of themselves when they were asked.
+    Roles(Roles),
     /// Witness: a write, in serial order.
     Write(Write),
     /// Witness: a write arrived and is held in flight; it gets its [`Write`] when it is let go.

@@ -70,18 +70,21 @@ impl Api {
     /// Nothing is connected yet.
     pub(crate) fn new(url: &ConsulUrl, connect_timeout: Duration) -> Result<Self, StoreError> {
         let server = &url.server;
-        let tls = server
-            .tls
-            .then(|| Tls::new(server.ca.as_deref(), server.tls_name(), url));
-        let place = Place {
-            shown: url.to_string(),
-            what: "a Consul agent",
-            host: server.host.clone(),
-            port: server.port,
-            tls: tls.transpose()?,
-        };
+        let mut places = Vec::new();
+        for (host, port) in server.places() {
+            let tls = server
+                .tls
+                .then(|| Tls::new(server.ca.as_deref(), server.tls_name(&host), url));
+            places.push(Place {
+                shown: url.to_string(),
+                what: "a Consul agent",
+                tls: tls.transpose()?,
+                host,
+                port,
+            });
+        }
         Ok(Self {
-            client: Client::new(place, connect_timeout)?,
+            client: Client::new(places, connect_timeout)?,
             url: url.clone(),
         })
     }
@@ -95,6 +98,11 @@ impl Api {
 
     pub(crate) fn disconnect(&mut self) {
         self.client.disconnect();
+    }
+
+    /// Asks this member from the next use on.
+    pub(crate) fn prefer(&mut self, member: usize) {
+        self.client.prefer(member);
     }
 
     /// How many connections there were: another one may be to another start of the server.
@@ -121,7 +129,12 @@ impl Api {
         if let Some(token) = &self.url.token {
             request = request.header("x-consul-token", token.as_str());
         }
-        self.client.ask(&request, patience)
+        let answer = self.client.ask(&request, patience)?;
+        if answer.status >= 500 {
+            // It has no leader, or no answer from it: another member may be better off.
+            self.client.move_on();
+        }
+        Ok(answer)
     }
 
     fn strange(&self, answer: &Answer) -> StoreError {
@@ -157,6 +170,22 @@ impl Api {
 
     /// Reads something.
     pub(crate) fn get<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
+        for _ in 1..self.client.members() {
+            let mut part = patience.half();
+            let allowed = part.left();
+            let answer = self.got(path, &mut part);
+            patience.take(allowed - part.left());
+            match answer {
+                // The next is asked then.
+                Err(Failed::NotSent(error) | Failed::Unknown(error))
+                    if matches!(error, StoreError::TimedOut(_) | StoreError::Unreachable { .. }) => {}
+                answer => return answer,
+            }
+        }
+        self.got(path, patience)
+    }
+
+    fn got<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
         let answer = self.call("GET", path, &Value::Null, patience)?;
         if answer.is_ok() {
             self.parsed(&answer)

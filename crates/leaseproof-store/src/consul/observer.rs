@@ -196,6 +196,10 @@ impl Observe for Observer {
         &self.facts
     }
 
+    fn prefer(&mut self, member: usize) {
+        self.api.prefer(member);
+    }
+
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let mut patience = Patience::new(self.timeout);
         let (asked, entry) = self.look(key, &mut patience)?;

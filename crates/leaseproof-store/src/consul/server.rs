@@ -4,6 +4,8 @@ use super::api::Api;
 use super::go_duration;
 use crate::error::StoreError;
 use crate::patience::Patience;
+use crate::url::ConsulUrl;
+use leaseproof_model::event::Role;
 use leaseproof_model::inspect::store_view::Attribute;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use serde::Deserialize;
@@ -19,6 +21,20 @@ pub(crate) const MOST_TTL: Duration = Duration::from_secs(86_400);
 /// The end of a session goes through the log before its keys are free, and the lock-delay is a timer
 /// that begins with it.
 const INVALIDATING: Duration = Duration::from_millis(500);
+
+/// What a server says of itself.
+pub(crate) fn role(url: &ConsulUrl, timeout: Duration) -> Result<Role, StoreError> {
+    let mut api = Api::new(url, timeout)?;
+    let agent: Agent = api
+        .get("/v1/agent/self", &mut Patience::new(timeout))
+        .map_err(|failed| failed.into_error())?;
+    let raft = &agent.stats["raft"];
+    let term = raft["term"].as_str().and_then(|term| term.parse().ok());
+    Ok(Role {
+        leads: raft["state"] == "Leader",
+        term: term.unwrap_or_default(),
+    })
+}
 
 /// What is known of the agent and its cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

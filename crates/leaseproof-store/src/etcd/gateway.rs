@@ -39,7 +39,7 @@ impl Trouble {
     }
 }
 
-/// One member of a cluster.
+/// One member of a cluster; another, once it does not answer or has lost the others.
 pub(super) struct Gateway {
     client: Client,
     /// Whose layout the keys have.
@@ -53,19 +53,22 @@ pub(super) struct Gateway {
 impl Gateway {
     /// Nothing is connected yet.
     pub(super) fn new(url: &EtcdUrl, connect_timeout: Duration) -> Result<Self, StoreError> {
-        let tls = url
-            .tls
-            .then(|| Tls::new(url.ca.as_deref(), url.tls_name(), url))
-            .transpose()?;
-        let place = Place {
-            shown: url.to_string(),
-            what: "an etcd server, 3.4 or later, with its JSON gateway",
-            host: url.host.clone(),
-            port: url.port,
-            tls,
-        };
+        let mut places = Vec::new();
+        for (host, port) in url.places() {
+            let tls = url
+                .tls
+                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(&host), url))
+                .transpose()?;
+            places.push(Place {
+                shown: url.to_string(),
+                what: "an etcd server, 3.4 or later, with its JSON gateway",
+                host,
+                port,
+                tls,
+            });
+        }
         Ok(Self {
-            client: Client::new(place, connect_timeout)?,
+            client: Client::new(places, connect_timeout)?,
             layout: url.layout,
             login: url.login.clone(),
             token: None,
@@ -85,6 +88,11 @@ impl Gateway {
 
     pub(super) fn disconnect(&mut self) {
         self.client.disconnect();
+    }
+
+    /// Asks this member from the next use on.
+    pub(super) fn prefer(&mut self, member: usize) {
+        self.client.prefer(member);
     }
 
     /// Connects and logs in if need be, so that a reading's own time is the reading's alone.
@@ -126,6 +134,18 @@ impl Gateway {
         body: &Value,
         patience: &mut Patience,
     ) -> Result<T, StoreError> {
+        for _ in 1..self.client.members() {
+            let mut part = patience.half();
+            let allowed = part.left();
+            let answer = self.call(path, body, &mut part);
+            patience.take(allowed - part.left());
+            match answer.map_err(Trouble::into_error) {
+                Ok(answer) => return Ok(answer),
+                // The next is asked then.
+                Err(StoreError::TimedOut(_) | StoreError::Unreachable { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
         match self.call(path, body, patience) {
             Ok(answer) => Ok(answer),
             // A restarted server is seen at once.
@@ -177,11 +197,15 @@ impl Gateway {
             _ if answer.is_ok() => return Ok(answer),
             _ => first::<Refusal>(&answer.body).ok(),
         };
-        let url = &self.client.place().shown;
+        let url = self.client.place().shown.clone();
         Err(match error.filter(|error| !error.message.is_empty()) {
-            Some(error) if is_stale_login(&error) => Problem::StaleLogin(Trouble::NotDone(refusal(url, &error))),
-            Some(error) if is_definite(&error) => Problem::Other(Trouble::NotDone(refusal(url, &error))),
-            Some(error) => Problem::Other(Trouble::Unknown(refusal(url, &error))),
+            Some(error) if is_stale_login(&error) => Problem::StaleLogin(Trouble::NotDone(refusal(&url, &error))),
+            Some(error) if is_definite(&error) => Problem::Other(Trouble::NotDone(refusal(&url, &error))),
+            Some(error) => {
+                // It has no leader, or no answer from it: another member may be better off.
+                self.client.move_on();
+                Problem::Other(Trouble::Unknown(refusal(&url, &error)))
+            }
             None => {
                 let error = self.strange(&answer.quoted());
                 // What is no gateway has done nothing; a proxy in between may answer for one that has.

@@ -6,7 +6,8 @@
 //! - `lease`: granting and revoking leases
 //! - `place`: where a lease lies, in our own layout and in that of `etcdctl lock`
 //!
-//! One member is asked. Each read of a key is linearizable, so that it does not matter which.
+//! One member is asked, and another once it does not answer. Each read of a key is linearizable, so that it does
+//! not matter which.
 
 mod administrator;
 mod allow;
@@ -29,3 +30,4 @@ pub(crate) use allow::ALLOWED;
 pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+pub(crate) use server::role;

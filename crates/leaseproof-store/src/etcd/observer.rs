@@ -222,6 +222,10 @@ impl Observe for Observer {
         &self.facts
     }
 
+    fn prefer(&mut self, member: usize) {
+        self.gateway.prefer(member);
+    }
+
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         self.read_key(key.as_bytes())
     }

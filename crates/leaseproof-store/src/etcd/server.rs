@@ -1,14 +1,28 @@
 //! What a server says about itself, and its errors in our words.
 
 use crate::error::StoreError;
-use crate::etcd::message::{Header, Refusal};
-use crate::url::Layout;
+use crate::etcd::gateway::Gateway;
+use crate::etcd::message::{Header, Refusal, Status};
+use crate::patience::Patience;
+use crate::url::{EtcdUrl, Layout};
+use leaseproof_model::event::Role;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use serde_json::json;
 use std::time::Duration;
 
 /// The smallest TTL with the server's default settings: one and a half election time-outs of 1 s, in
 /// whole seconds (`minTTL` in etcdserver/server.go).
 pub(super) const USUAL_FLOOR: Duration = Duration::from_secs(2);
+
+/// What a member says of itself.
+pub(crate) fn role(url: &EtcdUrl, timeout: Duration) -> Result<Role, StoreError> {
+    let mut gateway = Gateway::new(url, timeout)?;
+    let status: Status = gateway.read("maintenance/status", &json!({}), &mut Patience::new(timeout))?;
+    Ok(Role {
+        leads: status.leader != 0 && status.leader == status.header.member_id,
+        term: status.header.raft_term,
+    })
+}
 
 /// The store's epoch. The term says who leads, since a term has one leader at most; and a server that
 /// was restarted, or lost its leader, comes back with another term.

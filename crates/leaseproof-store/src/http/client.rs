@@ -1,4 +1,4 @@
-//! One connection to one server, hidden behind blocking calls that end in running time.
+//! One connection to one server, or to one of several members, hidden behind blocking calls that end in running time.
 
 use super::LIMIT;
 use super::answer::Answer;
@@ -46,9 +46,12 @@ impl Place {
     }
 }
 
-/// A client of one server.
+/// A client of one server, or of several members of which one is asked.
 pub(crate) struct Client {
-    place: Place,
+    /// One at least.
+    places: Vec<Place>,
+    /// Which of them is asked, until it does not answer.
+    at: usize,
     connect_timeout: Duration,
     link: Option<Link>,
     connections: u64,
@@ -68,15 +71,16 @@ struct Link {
 }
 
 impl Client {
-    /// A client that is not connected yet.
-    pub(crate) fn new(place: Place, connect_timeout: Duration) -> Result<Self, StoreError> {
+    /// A client that is not connected yet. `places` has one at least.
+    pub(crate) fn new(places: Vec<Place>, connect_timeout: Duration) -> Result<Self, StoreError> {
         let runtime = Builder::new_current_thread()
             .enable_all()
             .max_blocking_threads(1)
             .build()
             .map_err(|error| StoreError::Unexpected(format!("no event loop: {error}")))?;
         Ok(Self {
-            place,
+            places,
+            at: 0,
             connect_timeout,
             link: None,
             connections: 0,
@@ -98,7 +102,26 @@ impl Client {
     }
 
     pub(crate) fn place(&self) -> &Place {
-        &self.place
+        &self.places[self.at]
+    }
+
+    /// How many members there are to ask.
+    pub(crate) fn members(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Asks another member from the next use on; where there is one only, that one again.
+    pub(crate) fn move_on(&mut self) {
+        self.prefer(self.at + 1);
+    }
+
+    /// Asks this member from the next use on.
+    pub(crate) fn prefer(&mut self, place: usize) {
+        let place = place % self.places.len();
+        if place != self.at {
+            self.disconnect();
+            self.at = place;
+        }
     }
 
     /// How many connections there were so far: another one may be to another process.
@@ -135,7 +158,7 @@ impl Client {
             ))));
         }
         let limit = self.limit;
-        let request = request.to_http(&self.place.authority()).map_err(|error| {
+        let request = request.to_http(&self.place().authority()).map_err(|error| {
             Failed::NotSent(StoreError::Unexpected(format!("a request that can't be sent: {error}")))
         })?;
         let (runtime, link) = self.connected(patience).map_err(Failed::NotSent)?;
@@ -157,10 +180,12 @@ impl Client {
         let unsent = link.gate.sent() == before;
         let error = match answer {
             Some(Ok(answer)) => return Ok(answer),
-            Some(Err(broken)) => broken.named(&self.place),
+            Some(Err(broken)) => broken.named(self.place()),
             None => StoreError::TimedOut(waited),
         };
         self.disconnect();
+        // What was sent stays unknown, whoever is asked next.
+        self.move_on();
         Err(if unsent {
             Failed::NotSent(error)
         } else {
@@ -185,13 +210,27 @@ impl Client {
                 self.disconnect();
             }
         }
-        if self.link.is_none() {
+        let mut others = self.places.len() - 1;
+        while self.link.is_none() {
             let mut part = Patience::new(self.connect_timeout.min(patience.left()));
             let allowed = part.left();
             let link = self.open_within(&mut part);
             patience.take(allowed - part.left());
-            self.link = Some(link?);
-            self.connections += 1;
+            match link {
+                Ok(link) => {
+                    self.link = Some(link);
+                    self.connections += 1;
+                }
+                // Nothing was asked of it yet: another may be asked at once.
+                Err(_) if others > 0 && !patience.left().is_zero() => {
+                    others -= 1;
+                    self.move_on();
+                }
+                Err(error) => {
+                    self.move_on();
+                    return Err(error);
+                }
+            }
         }
         let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
         // Invariant: set above.
@@ -205,12 +244,12 @@ impl Client {
             let work = pin!(self.open());
             patience.wait(work).await
         });
-        link.unwrap_or_else(|| Err(unreachable(&self.place, format!("no answer within {allowed:?}"))))
+        link.unwrap_or_else(|| Err(unreachable(self.place(), format!("no answer within {allowed:?}"))))
     }
 
     async fn open(&self) -> Result<Link, StoreError> {
         let gate = Arc::new(Gate::default());
-        let place = &self.place;
+        let place = self.place();
         let stream = Gated::connect(&place.host, place.port, place.tls.as_ref(), Arc::clone(&gate))
             .await
             .map_err(|error| unreachable(place, error))?;

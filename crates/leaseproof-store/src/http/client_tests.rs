@@ -47,7 +47,7 @@ fn client(port: u16) -> Client {
         port,
         tls: None,
     };
-    Client::new(place, PATIENT).expect("a client")
+    Client::new(vec![place], PATIENT).expect("a client")
 }
 
 fn ask(client: &mut Client, timeout: Duration) -> Result<Answer, Failed> {

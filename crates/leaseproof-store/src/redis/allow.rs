@@ -8,6 +8,14 @@ use redis::{Arg, Cmd};
 pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always("AUTH", "to log in, where the URL has a password"),
     Allowed::always("SELECT", "to choose the URL's database"),
+    Allowed::always(
+        "SENTINEL GET-MASTER-ADDR-BY-NAME",
+        "which server is the primary (of a Sentinel)",
+    ),
+    Allowed::always("SENTINEL MASTER", "how new that word is (of a Sentinel)"),
+    Allowed::always("ROLE", "whether the server that a Sentinel names says so itself"),
+    Allowed::always("CLUSTER SLOTS", "which server of a cluster has which keys"),
+    Allowed::always("ASKING", "to read a key of a cluster that is being moved"),
     Allowed::always("INFO", "version, role, persistence, eviction, number of keys"),
     Allowed::always("TYPE", "what lies under the key"),
     Allowed::always("OBJECT ENCODING", "how it is stored"),

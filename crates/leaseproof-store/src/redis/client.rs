@@ -1,49 +1,55 @@
-//! One connection to one server, hidden behind blocking calls that end in running time.
+//! A client of one store, hidden behind blocking calls that end in running time.
 //!
-//! The library's own time-outs (500 ms, on by default) are off: they run on CLOCK_MONOTONIC and
-//! count a pause of ours as the server's silence. Its reconnecting manager is not used either: a new
-//! connection is an event, with a new look at who answers.
+//! The library's reconnecting manager, its Sentinel and its cluster client are not used: a new connection
+//! is an event, with a new look at who answers, and none of them says whether a request can have left.
 
+use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::inspect::Allowed;
 use crate::patience::Patience;
 use crate::redis::allow::allows;
+use crate::redis::link::{Link, named, unreachable};
 use crate::redis::monitor::follow;
-use crate::redis::server::{Server, refusal, text};
-use crate::url::RedisUrl;
+use crate::redis::sentinels::Sentinels;
+use crate::redis::server::Server;
+use crate::redis::slots::{self, Redirect, Routes};
+use crate::url::{Place, RedisUrl, Way};
 use crate::wire::{Failed, Gate, Gated, Tls};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::inspect::store_view::Monitored;
-use redis::aio::MultiplexedConnection;
-use redis::{Arg, AsyncConnectionConfig, Cmd, ErrorKind, Pipeline, RedisConnectionInfo, RedisError, Value};
+use redis::{Arg, Cmd, Pipeline, Value, cmd, pipe};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::{JoinHandle, yield_now};
+use tokio::task::yield_now;
 
 /// After so many time-outs in a row a connection is given up: the network may have forgotten it.
 const TIME_OUTS: u8 = 3;
 
-/// A client of one server.
+/// How often a cluster may send us on with one question.
+const REDIRECTS: usize = 5;
+
+/// How long the Sentinels may take to confirm an answer.
+const CONFIRM: Duration = Duration::from_millis(500);
+
+/// A client of one store: one server, the primary that Sentinels name, or the servers of a cluster.
 pub(crate) struct Client {
     url: RedisUrl,
     connect_timeout: Duration,
     /// All that may be sent, where that is bounded.
     allowed: Option<&'static [Allowed]>,
     tls: Option<Tls>,
-    link: Option<Link>,
+    /// One, but for a cluster.
+    links: Vec<Link>,
+    /// Who answered last.
+    last: Option<Place>,
+    answered: BootNanos,
+    sentinels: Sentinels,
+    routes: Routes,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
-}
-
-/// An open connection.
-struct Link {
-    connection: MultiplexedConnection,
-    driver: JoinHandle<()>,
-    gate: Arc<Gate>,
-    server: Server,
-    time_outs: u8,
 }
 
 impl Client {
@@ -60,9 +66,13 @@ impl Client {
             allowed: None,
             tls: url
                 .tls
-                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(), url))
+                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(url.place()), url))
                 .transpose()?,
-            link: None,
+            links: Vec::new(),
+            last: None,
+            answered: BootNanos(0),
+            sentinels: Sentinels::new(url),
+            routes: Routes::default(),
             runtime: Some(runtime),
         })
     }
@@ -77,28 +87,265 @@ impl Client {
         &self.url
     }
 
-    /// Drops the connection; nothing of it reaches the server any more.
-    pub(crate) fn disconnect(&mut self) {
-        if let Some(link) = self.link.take() {
-            link.gate.shut();
-            link.driver.abort();
+    /// The token counter of a lease.
+    pub(crate) fn counter(&self, key: &[u8]) -> Vec<u8> {
+        match self.url.way {
+            Way::Cluster => slots::counter(key),
+            _ => [key, b":token"].concat(),
         }
+    }
+
+    /// The lease of a counter.
+    pub(crate) fn counted<'k>(&self, counter: &'k [u8]) -> Option<&'k [u8]> {
+        match self.url.way {
+            Way::Cluster => slots::counted(counter),
+            _ => counter.strip_suffix(b":token"),
+        }
+    }
+
+    /// Drops the connections; nothing of them reaches a server any more.
+    pub(crate) fn disconnect(&mut self) {
+        for link in self.links.drain(..) {
+            link.cut();
+        }
+        self.sentinels.disconnect();
+        self.routes = Routes::default();
     }
 
     /// Who answers, connecting if need be.
     pub(crate) fn server(&mut self, patience: &mut Patience) -> Result<&Server, StoreError> {
-        Ok(&self.connected(patience)?.1.server)
+        let place = self.place_of(None, patience)?;
+        Ok(&self.connected(&place, patience)?.1.server)
     }
 
     /// Who answered last, without a look at the network.
     pub(crate) fn connected_server(&self) -> Option<&Server> {
-        self.link.as_ref().map(|link| &link.server)
+        let last = self.last.as_ref()?;
+        self.links
+            .iter()
+            .find(|link| link.place == *last)
+            .map(|link| &link.server)
     }
 
-    /// Sends commands and reads an answer to each; errors of the server are answers.
+    /// Where the server is that answered last.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.last.as_ref()
+    }
+
+    /// When the last answer was there.
+    pub(crate) fn answered(&self) -> BootNanos {
+        self.answered
+    }
+
+    /// All servers that have keys.
+    pub(crate) fn servers(&mut self, patience: &mut Patience) -> Result<Vec<Place>, StoreError> {
+        let any = self.place_of(None, patience)?;
+        Ok(match self.url.way {
+            Way::Cluster => self.routes.servers(),
+            _ => vec![any],
+        })
+    }
+
+    /// Sends commands that name no key and reads an answer to each; errors of the server are answers.
     pub(crate) fn ask(&mut self, commands: &Pipeline, patience: &mut Patience) -> Result<Vec<Value>, Failed> {
+        self.ask_of(None, commands, patience)
+    }
+
+    /// The same about a key: the server that has it is asked.
+    pub(crate) fn ask_about(
+        &mut self,
+        key: &[u8],
+        commands: &Pipeline,
+        patience: &mut Patience,
+    ) -> Result<Vec<Value>, Failed> {
+        self.ask_of(Some(key), commands, patience)
+    }
+
+    /// The same of one of [`Self::servers`].
+    pub(crate) fn ask_at(
+        &mut self,
+        place: &Place,
+        commands: &Pipeline,
+        patience: &mut Patience,
+    ) -> Result<Vec<Value>, Failed> {
+        match self.url.way {
+            Way::Cluster => self.exchange(place, commands, false, patience),
+            _ => self.ask_of(None, commands, patience),
+        }
+    }
+
+    fn ask_of(
+        &mut self,
+        key: Option<&[u8]>,
+        commands: &Pipeline,
+        patience: &mut Patience,
+    ) -> Result<Vec<Value>, Failed> {
         self.check(commands.cmd_iter()).map_err(Failed::NotSent)?;
-        let (runtime, link) = self.connected(patience).map_err(Failed::NotSent)?;
+        match self.url.way {
+            Way::Cluster => return self.ask_cluster(key, commands, patience),
+            Way::Server | Way::Quorum | Way::Sentinel { .. } => {}
+        }
+        let place = self.place_of(None, patience).map_err(Failed::NotSent)?;
+        let answers = self.exchange(&place, commands, false, patience)?;
+        if matches!(self.url.way, Way::Sentinel { .. }) {
+            self.confirm(&place, patience).map_err(Failed::Unknown)?;
+        }
+        Ok(answers)
+    }
+
+    /// An old primary that was paused or cut off still says that it is one, and takes writes that are lost.
+    /// So an answer counts only if the Sentinels, asked after it, still name the server that gave it.
+    fn confirm(&mut self, place: &Place, patience: &mut Patience) -> Result<(), StoreError> {
+        // An answer at the very end of the patience is worth a confirmation, too.
+        let mut part = Patience::new(patience.left().max(CONFIRM));
+        let whole = part.left();
+        let primary = self.primary(&mut part);
+        patience.take(whole.saturating_sub(part.left()));
+        let primary = primary?;
+        if primary == *place {
+            return Ok(());
+        }
+        self.drop_link(place);
+        let why =
+            format!("{place} answers, and the Sentinels name {primary} as the primary: its answer does not count");
+        Err(unreachable(&self.url, &why))
+    }
+
+    /// The primary by the newest word of the Sentinels.
+    pub(crate) fn primary(&mut self, patience: &mut Patience) -> Result<Place, StoreError> {
+        for question in Sentinels::questions("").iter() {
+            self.check(std::iter::once(question))?;
+        }
+        let Self {
+            url,
+            tls,
+            sentinels,
+            runtime,
+            ..
+        } = self;
+        // Invariant: taken by drop alone.
+        let runtime = runtime.as_ref().expect("the runtime lives as long as the client");
+        runtime.block_on(sentinels.primary(url, tls.as_ref(), patience))
+    }
+
+    fn ask_cluster(
+        &mut self,
+        key: Option<&[u8]>,
+        commands: &Pipeline,
+        patience: &mut Patience,
+    ) -> Result<Vec<Value>, Failed> {
+        let slot = key.map(slots::slot);
+        let mut asked_again = false;
+        let mut on_its_way: Option<Place> = None;
+        for _ in 0..REDIRECTS {
+            let asking = on_its_way.is_some();
+            let place = match on_its_way.take() {
+                Some(place) => place,
+                None => self.place_of(slot, patience).map_err(Failed::NotSent)?,
+            };
+            let answers = match self.exchange(&place, commands, asking, patience) {
+                Ok(answers) => answers,
+                // It is gone: another may have its slots by now.
+                Err(Failed::NotSent(_)) if !asked_again && !asking => {
+                    asked_again = true;
+                    self.routes = Routes::default();
+                    continue;
+                }
+                Err(failed) => {
+                    self.routes = Routes::default();
+                    return Err(failed);
+                }
+            };
+            match Redirect::of(&answers, &place) {
+                None => return Ok(answers),
+                Some(Redirect::Moved(slot, place)) => self.routes.moved(slot, place),
+                Some(Redirect::Ask(place)) => on_its_way = Some(place),
+            }
+        }
+        Err(Failed::NotSent(unreachable(
+            &self.url,
+            &"its servers send us on and on for the key: its slots seem to be moving, try again later",
+        )))
+    }
+
+    /// The server to be asked; for a cluster, the one that has the slot.
+    fn place_of(&mut self, slot: Option<u16>, patience: &mut Patience) -> Result<Place, StoreError> {
+        match self.url.way {
+            Way::Server | Way::Quorum => Ok(self.url.place().clone()),
+            Way::Sentinel { .. } => {
+                self.forget_ended();
+                match self.links.first() {
+                    Some(link) => Ok(link.place.clone()),
+                    None => self.primary(patience),
+                }
+            }
+            Way::Cluster => {
+                if !self.routes.are_known() {
+                    self.find_routes(patience)?;
+                }
+                let place = self.routes.of(slot).cloned();
+                place.ok_or_else(|| {
+                    let why = "no server of the cluster has the key's slot: look at CLUSTER INFO";
+                    StoreError::Refused {
+                        url: self.url.to_string(),
+                        why: why.to_owned(),
+                    }
+                })
+            }
+        }
+    }
+
+    /// Asks the servers of the URL, one after the other, for the cluster's slots.
+    fn find_routes(&mut self, patience: &mut Patience) -> Result<(), StoreError> {
+        let mut question = pipe();
+        question.add_command(cmd("CLUSTER").arg("SLOTS").clone());
+        self.check(question.cmd_iter())?;
+        let mut first = None;
+        for place in self.url.places.clone() {
+            // One that is silent must leave some of the time for the next.
+            let mut part = Patience::new(patience.left() / 2);
+            let whole = part.left();
+            let answers = self.exchange(&place, &question, false, &mut part);
+            patience.take(whole.saturating_sub(part.left()));
+            match answers.map_err(Failed::into_error) {
+                Ok(answers) => {
+                    let known = answers.first().and_then(|answer| Routes::parse(answer, &place));
+                    // Who may not ask for the slots is told where each key is.
+                    self.routes = known.unwrap_or_else(|| Routes::all_at(place));
+                    return Ok(());
+                }
+                Err(error @ (StoreError::Unreachable { .. } | StoreError::TimedOut(_))) => {
+                    first.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // Invariant: a URL names one server at least.
+        Err(first.expect("a server was asked"))
+    }
+
+    /// Sends commands to a server and reads an answer to each.
+    fn exchange(
+        &mut self,
+        place: &Place,
+        commands: &Pipeline,
+        asking: bool,
+        patience: &mut Patience,
+    ) -> Result<Vec<Value>, Failed> {
+        let mut whole;
+        let commands = if asking {
+            let ask = cmd("ASKING");
+            self.check(std::iter::once(&ask)).map_err(Failed::NotSent)?;
+            whole = pipe();
+            whole.add_command(ask);
+            for command in commands.cmd_iter() {
+                whole.add_command(command.clone());
+            }
+            &whole
+        } else {
+            commands
+        };
+        let (runtime, link) = self.connected(place, patience).map_err(Failed::NotSent)?;
         let count = commands.cmd_iter().count();
         let before = link.gate.sent();
         let connection = &mut link.connection;
@@ -108,8 +355,13 @@ impl Client {
             patience.wait(work).await
         });
         let error = match answer {
-            Some(Ok(values)) => {
+            Some(Ok(mut values)) => {
                 link.time_outs = 0;
+                self.answered = boot_now();
+                self.last = Some(place.clone());
+                if asking {
+                    values.remove(0);
+                }
                 return Ok(values);
             }
             Some(Err(error)) => Some(error),
@@ -117,11 +369,13 @@ impl Client {
         };
         link.time_outs += 1;
         let unsent = link.gate.sent() == before;
-        if unsent || error.is_some() || link.time_outs >= TIME_OUTS {
-            self.disconnect();
+        let given_up = unsent || error.is_some() || link.time_outs >= TIME_OUTS;
+        // A silent server may be the primary no more: the Sentinels are asked anew.
+        if given_up || matches!(self.url.way, Way::Sentinel { .. }) {
+            self.drop_link(place);
         }
         let error = match error {
-            Some(error) => self.named(&error),
+            Some(error) => named(&self.url, &error),
             None => StoreError::TimedOut(waited),
         };
         Err(if unsent {
@@ -145,6 +399,10 @@ impl Client {
 
     /// Watches what passes at the server (MONITOR), on a connection of its own.
     pub(crate) fn monitor(&mut self, key: &[u8], span: Duration, lines: u64) -> Result<Monitored, StoreError> {
+        if self.url.way != Way::Server {
+            let why = "MONITOR shows one server, and this URL is of several: give redis://host:port of the one that has the key";
+            return Err(unreachable(&self.url, &why));
+        }
         let mut login = Vec::new();
         if let Some(password) = &self.url.password {
             let mut auth = redis::cmd("AUTH");
@@ -154,9 +412,10 @@ impl Client {
         login.push(redis::cmd("MONITOR"));
         self.check(login.iter())?;
         let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
+        let place = self.url.place();
         let work = async {
             let gate = Arc::new(Gate::default());
-            let open = Gated::connect(&self.url.host, self.url.port, self.tls.as_ref(), gate);
+            let open = Gated::connect(&place.host, place.port, self.tls.as_ref(), gate);
             let mut stream = tokio::time::timeout(self.connect_timeout, open)
                 .await
                 .map_err(|_| format!("no answer within {:?}", self.connect_timeout))?
@@ -167,14 +426,13 @@ impl Client {
             }
             follow(stream, key, login.len(), span, lines).await
         };
-        runtime.block_on(work).map_err(|why| self.unreachable(&why))
+        runtime.block_on(work).map_err(|why| unreachable(&self.url, &why))
     }
 
-    /// The runtime and a link that was open a moment ago.
-    fn connected(&mut self, patience: &mut Patience) -> Result<(&Runtime, &mut Link), StoreError> {
-        // Invariant: taken by drop alone.
+    /// Drops the connections that the other side closed.
+    fn forget_ended(&mut self) {
         let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
-        if let Some(link) = &self.link {
+        if !self.links.is_empty() {
             // Between calls nobody looks at the socket. A close that already lies there is found
             // here, before a request is lost in it: one yield lets the socket be polled, the next
             // lets the driver read it.
@@ -183,110 +441,52 @@ impl Client {
                     yield_now().await;
                 }
             });
-            if link.driver.is_finished() {
-                self.link = None;
-            }
+            self.links.retain(|link| !link.driver.is_finished());
         }
-        if self.link.is_none() {
-            let mut part = Patience::new(self.connect_timeout.min(patience.left()));
-            let allowed = part.left();
-            let link = self.connect(&mut part);
-            patience.take(allowed - part.left());
-            self.link = Some(link?);
-        }
-        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
-        // Invariant: set above.
-        Ok((runtime, self.link.as_mut().expect("the link was just made")))
     }
 
-    fn connect(&self, patience: &mut Patience) -> Result<Link, StoreError> {
+    fn drop_link(&mut self, place: &Place) {
+        if let Some(at) = self.links.iter().position(|link| link.place == *place) {
+            self.links.swap_remove(at).cut();
+        }
+    }
+
+    /// The runtime and a link that was open a moment ago.
+    fn connected(&mut self, place: &Place, patience: &mut Patience) -> Result<(&Runtime, &mut Link), StoreError> {
+        self.forget_ended();
+        let at = match self.links.iter().position(|link| link.place == *place) {
+            Some(at) => at,
+            None => {
+                let mut part = Patience::new(self.connect_timeout.min(patience.left()));
+                let allowed = part.left();
+                let link = self.connect(place, &mut part);
+                patience.take(allowed - part.left());
+                self.links.push(link?);
+                self.last = Some(place.clone());
+                self.links.len() - 1
+            }
+        };
+        let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
+        Ok((runtime, &mut self.links[at]))
+    }
+
+    fn connect(&self, place: &Place, patience: &mut Patience) -> Result<Link, StoreError> {
+        if matches!(self.url.way, Way::Sentinel { .. }) {
+            self.check(std::iter::once(&cmd("ROLE")))?;
+        }
         let runtime = self.runtime.as_ref().expect("the runtime lives as long as the client");
         let allowed = patience.left();
         let link = runtime.block_on(async {
-            let work = pin!(self.open());
+            let work = pin!(Link::open(&self.url, place, self.tls.as_ref()));
             patience.wait(work).await
         });
         link.unwrap_or_else(|| {
-            Err(StoreError::Unreachable {
-                url: self.url.to_string(),
-                why: format!("no answer within {allowed:?}"),
-            })
+            let why = match self.url.way {
+                Way::Server => format!("no answer within {allowed:?}"),
+                _ => format!("{place}: no answer within {allowed:?}"),
+            };
+            Err(unreachable(&self.url, &why))
         })
-    }
-
-    async fn open(&self) -> Result<Link, StoreError> {
-        let gate = Arc::new(Gate::default());
-        let stream = Gated::connect(&self.url.host, self.url.port, self.tls.as_ref(), Arc::clone(&gate))
-            .await
-            .map_err(|error| self.unreachable(&error))?;
-        let mut login = RedisConnectionInfo::default()
-            .set_db(self.url.db)
-            .set_skip_set_lib_name();
-        if let Some(user) = &self.url.user {
-            login = login.set_username(user);
-        }
-        if let Some(password) = &self.url.password {
-            login = login.set_password(password);
-        }
-        let config = AsyncConnectionConfig::new()
-            .set_response_timeout(None)
-            .set_connection_timeout(None);
-        let (mut connection, driver) = MultiplexedConnection::new_with_config(&login, stream, config)
-            .await
-            .map_err(|error| self.named(&error))?;
-        let driver = tokio::spawn(driver);
-        let mut info = String::new();
-        // As single commands: an answer that is not of this protocol is told as such only there.
-        for section in ["server", "replication"] {
-            let answer = connection.send_packed_command(redis::cmd("INFO").arg(section)).await;
-            match answer.map_err(|error| self.named(&error))? {
-                // A read-only user may not be allowed to ask; then the epoch stays unknown.
-                Value::ServerError(error) if error.code() == "NOPERM" => {}
-                Value::ServerError(error) => return Err(refusal(&self.url, &error)),
-                answer => info += &text(&answer).unwrap_or_default(),
-            }
-        }
-        let server = Server::parse(&info);
-        if let Some(why) = server.unusable() {
-            return Err(StoreError::Refused {
-                url: self.url.to_string(),
-                why: why.to_owned(),
-            });
-        }
-        Ok(Link {
-            connection,
-            driver,
-            gate,
-            server,
-            time_outs: 0,
-        })
-    }
-
-    fn unreachable(&self, why: &impl ToString) -> StoreError {
-        StoreError::Unreachable {
-            url: self.url.to_string(),
-            why: why.to_string(),
-        }
-    }
-
-    /// An error of the library, in our words.
-    fn named(&self, error: &RedisError) -> StoreError {
-        match error.kind() {
-            ErrorKind::Io => self.unreachable(error),
-            ErrorKind::AuthenticationFailed => StoreError::Refused {
-                url: self.url.to_string(),
-                why: "user or password of the URL are wrong".to_owned(),
-            },
-            ErrorKind::Server(_) | ErrorKind::Extension => StoreError::Refused {
-                url: self.url.to_string(),
-                why: error.to_string(),
-            },
-            // The parser's words have lines of their own.
-            _ => match error.to_string().split_whitespace().collect::<Vec<_>>().join(" ") {
-                why if why.contains("end of input") => self.unreachable(&"its answer broke off in the middle"),
-                why => StoreError::Unexpected(format!("{}: {why}: is it a Redis server?", self.url)),
-            },
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::redis::observer::Observer;
 use crate::redis::server::{refusal, text};
 use crate::redis::slow_log::{ASKED, slow_log};
 use crate::redis::tools;
-use crate::url::RedisUrl;
+use crate::url::{RedisUrl, Way};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::inspect::Shown;
@@ -38,7 +38,8 @@ impl Inspector {
         })
     }
 
-    fn ask(&mut self, commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
+    /// Asks the server that has the key.
+    fn ask(&mut self, key: &[u8], commands: Vec<Cmd>) -> Result<Vec<Value>, StoreError> {
         let mut pipeline = Pipeline::new();
         for command in commands {
             pipeline.add_command(command);
@@ -46,18 +47,18 @@ impl Inspector {
         let mut patience = Patience::new(self.observer.timeout());
         let client = self.observer.client();
         client
-            .ask(&pipeline, &mut patience)
+            .ask_about(key, &pipeline, &mut patience)
             .map_err(|failed| failed.into_error())
     }
 
     /// The text of these sections of INFO, or why there is none.
-    fn info(&mut self, sections: &[&str]) -> Result<Shown<Info>, StoreError> {
+    fn info(&mut self, key: &[u8], sections: &[&str]) -> Result<Shown<Info>, StoreError> {
         let commands = sections
             .iter()
             .map(|section| cmd("INFO").arg(section).clone())
             .collect();
         let mut whole = String::new();
-        for answer in self.ask(commands)? {
+        for answer in self.ask(key, commands)? {
             match shown(&answer) {
                 Shown::Is(answer) => whole += &text(answer).unwrap_or_default(),
                 Shown::Withheld(why) => return Ok(Shown::Withheld(why)),
@@ -82,7 +83,7 @@ impl Inspector {
             cmd("PTTL").arg(key).clone(),
         ];
         commands.extend(size.map(|(command, _)| cmd(command).arg(key).clone()));
-        let answers = self.ask(commands)?;
+        let answers = self.ask(key, commands)?;
         let mut words = format!("a {kind}");
         if let (Some((_, unit)), Some(Value::Int(count))) = (size, answers.get(2)) {
             words.push_str(&format!(" ({unit} count {count})"));
@@ -148,16 +149,16 @@ impl Inspect for Inspector {
 
     fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
         let db = self.url.db;
-        let namespace = match self.info(&["keyspace"])? {
+        let namespace = match self.info(key, &["keyspace"])? {
             Shown::Is(info) => info.namespace(db),
             _ => format!("database {db}; its keys are not shown to this user"),
         };
-        let answers = self.ask(vec![cmd("TYPE").arg(key).clone()])?;
+        let answers = self.ask(key, vec![cmd("TYPE").arg(key).clone()])?;
         let form = match answers.first() {
             Some(Value::ServerError(error)) => return Err(refusal(&self.url, error)),
             answer => match answer.and_then(text).as_deref() {
                 Some("none") => Form::Absent,
-                Some("string") => match self.ask(vec![cmd("STRLEN").arg(key).clone()])?.first() {
+                Some("string") => match self.ask(key, vec![cmd("STRLEN").arg(key).clone()])?.first() {
                     Some(Value::Int(length)) if usize::try_from(*length).is_ok_and(|it| it > LONGEST_HOLDER) => {
                         Form::Foreign(format!(
                             "a string of {length} bytes, too long for a holder's name: not read"
@@ -179,21 +180,24 @@ impl Inspect for Inspector {
     fn look(&mut self, key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
         let mut refused = Vec::new();
         let sections = ["server", "clients", "memory", "persistence", "stats", "replication"];
-        let info = self.info(&sections)?;
+        let info = self.info(key, &sections)?;
         let config = |name: &str| cmd("CONFIG").arg("GET").arg(name).clone();
-        let answers = self.ask(vec![
-            config("slowlog-log-slower-than"),
-            config("save"),
-            config("appendfsync"),
-            cmd("SLOWLOG").arg("GET").arg(ASKED).clone(),
-        ])?;
+        let answers = self.ask(
+            key,
+            vec![
+                config("slowlog-log-slower-than"),
+                config("save"),
+                config("appendfsync"),
+                cmd("SLOWLOG").arg("GET").arg(ASKED).clone(),
+            ],
+        )?;
         let [threshold, save, fsync, slow] = &answers[..] else {
             return Err(StoreError::Unexpected(format!(
                 "{} answers for four questions",
                 answers.len()
             )));
         };
-        let attributes = match &info {
+        let mut attributes = match &info {
             Shown::Is(info) => info.attributes(
                 setting(save).get().map(String::as_str),
                 setting(fsync).get().map(String::as_str),
@@ -203,11 +207,15 @@ impl Inspect for Inspector {
                 .map(|name| Attribute::withheld(name, "this user may not run INFO"))
                 .collect(),
         };
+        if self.url.way != Way::Server {
+            let place = self.observer.client().place().map(ToString::to_string);
+            attributes.insert(0, Attribute::plain("server", place.unwrap_or_default()));
+        }
         let many = info.get().and_then(|info| info.number("connected_clients"));
         let connections = match many.filter(|many| *many > CONNECTIONS) {
             Some(many) => Shown::Withheld(format!("not asked: the list of {many} connections is megabytes")),
             None => {
-                let answers = self.ask(vec![cmd("CLIENT").arg("LIST").clone()])?;
+                let answers = self.ask(key, vec![cmd("CLIENT").arg("LIST").clone()])?;
                 let answer = answers.first().unwrap_or(&Value::Nil);
                 shown(answer).map(|answer| connections(&text(answer).unwrap_or_default(), hints))
             }
@@ -255,7 +263,7 @@ impl Inspect for Inspector {
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {
-        tools::commands(&self.url, key)
+        tools::commands(&self.url, self.observer.place(), key)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::redis::client::Client;
 use crate::redis::server::{refusal, text};
+use crate::url::{Place, Way};
 use redis::{Value, pipe};
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -22,9 +23,43 @@ pub(super) fn leases_below(
     prefix: &str,
     most: usize,
 ) -> Result<Listing, StoreError> {
-    let pattern = format!("{}*", literally(prefix));
     let mut found = BTreeSet::new();
     let mut not_text = 0;
+    let mut more = false;
+    let literal = literally(prefix);
+    let patterns = match client.url().way {
+        // The counter of a lease may begin with a brace.
+        Way::Cluster => vec![format!("{literal}*"), format!("{{{literal}*")],
+        _ => vec![format!("{literal}*")],
+    };
+    for place in client.servers(&mut Patience::new(timeout))? {
+        for pattern in &patterns {
+            more |= below_at(
+                client,
+                timeout,
+                &place,
+                (prefix, pattern),
+                most,
+                (&mut found, &mut not_text),
+            )?;
+        }
+    }
+    Ok(Listing {
+        more: more || found.len() > most,
+        keys: found.into_iter().take(most).collect(),
+        not_text,
+    })
+}
+
+/// What one server has of a pattern; whether it may have more.
+fn below_at(
+    client: &mut Client,
+    timeout: Duration,
+    place: &Place,
+    (prefix, pattern): (&str, &str),
+    most: usize,
+    (found, not_text): (&mut BTreeSet<String>, &mut u64),
+) -> Result<bool, StoreError> {
     let mut cursor = "0".to_owned();
     for _ in 0..STEPS {
         let mut question = pipe();
@@ -32,11 +67,11 @@ pub(super) fn leases_below(
             .cmd("SCAN")
             .arg(&cursor)
             .arg("MATCH")
-            .arg(&pattern)
+            .arg(pattern)
             .arg("COUNT")
             .arg(STEP);
         let answers = client
-            .ask(&question, &mut Patience::new(timeout))
+            .ask_at(place, &question, &mut Patience::new(timeout))
             .map_err(|failed| failed.into_error())?;
         let (next, keys) = match answers.first() {
             Some(Value::Array(parts)) => match &parts[..] {
@@ -48,36 +83,27 @@ pub(super) fn leases_below(
         };
         for key in keys {
             match key {
-                Value::BulkString(bytes) => match std::str::from_utf8(bytes) {
-                    // A counter outlives its lease, and is a trace of it.
-                    Ok(key) => {
-                        found.insert(key.strip_suffix(":token").unwrap_or(key).to_owned());
+                // A counter outlives its lease, and is a trace of it.
+                Value::BulkString(bytes) => match std::str::from_utf8(client.counted(bytes).unwrap_or(bytes)) {
+                    Ok(key) if key.starts_with(prefix) => {
+                        found.insert(key.to_owned());
                     }
-                    Err(_) => not_text += 1,
+                    Ok(_) => {}
+                    Err(_) => *not_text += 1,
                 },
-                _ => not_text += 1,
+                _ => *not_text += 1,
             }
             // The first of the whole are not known before the end, so that any of them will do.
             if found.len() > most {
-                return Ok(listing(found, most, not_text));
+                return Ok(true);
             }
         }
         if next == "0" {
-            return Ok(listing(found, most, not_text));
+            return Ok(false);
         }
         cursor = next;
     }
-    let mut listing = listing(found, most, not_text);
-    listing.more = true;
-    Ok(listing)
-}
-
-fn listing(found: BTreeSet<String>, most: usize, not_text: u64) -> Listing {
-    Listing {
-        more: found.len() > most,
-        keys: found.into_iter().take(most).collect(),
-        not_text,
-    }
+    Ok(true)
 }
 
 /// The prefix with nothing in it that SCAN takes for a pattern.

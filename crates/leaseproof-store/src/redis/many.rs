@@ -47,7 +47,7 @@ impl Many {
             timeout,
             tls: url
                 .tls
-                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(), url))
+                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(url.place()), url))
                 .transpose()?,
             expiry: ExpiryCommand::PexpireTime,
             link: None,
@@ -138,8 +138,8 @@ impl Many {
 
     async fn open(&self) -> Result<Link, StoreError> {
         let stream = Gated::connect(
-            &self.url.host,
-            self.url.port,
+            &self.url.place().host,
+            self.url.place().port,
             self.tls.as_ref(),
             Arc::new(Gate::default()),
         )

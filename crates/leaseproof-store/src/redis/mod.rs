@@ -1,7 +1,8 @@
 //! Redis: `SET NX PX` and a counter in one script; MULTI for one consistent reading.
 //!
-//! Valkey and KeyDB speak the same protocol. Cluster is not spoken: key and counter would have to
-//! share a slot.
+//! Valkey and KeyDB speak the same protocol. A store may be one server, the primary that Sentinels name
+//! (`sentinels`), or a cluster (`slots`): the client finds the server of a key, and the rest is the same.
+//! Several independent servers are a store of their own (`quorum`).
 
 mod administrator;
 mod allow;
@@ -12,29 +13,88 @@ mod clients;
 mod foreign;
 mod info;
 mod inspector;
+mod link;
 mod listing;
 mod many;
 mod monitor;
 mod observer;
 mod owner;
+mod quorum;
 mod script;
+mod sentinels;
 mod server;
+mod slots;
 mod slow_log;
 mod tools;
 mod wire;
 
-pub(crate) use administrator::Administrator;
-pub(crate) use allow::ALLOWED;
-pub(crate) use inspector::Inspector;
-pub(crate) use observer::Observer;
-pub(crate) use owner::Owner;
+use crate::error::StoreError;
+use crate::inspect::Inspect;
+use crate::patience::Patience;
+use crate::url::{RedisUrl, Way};
+use crate::{Administer, Lease, Observe};
+use leaseproof_model::event::Role;
+use std::time::Duration;
 
-/// The key of the token counter.
-fn counter_key(key: &str) -> String {
-    format!("{key}:token")
+use administrator::Administrator;
+pub(crate) use allow::ALLOWED;
+use inspector::Inspector;
+use observer::Observer;
+use owner::Owner;
+
+/// See [`open_observer`](crate::open_observer).
+pub(crate) fn observer(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Observer::open(url, timeout)?),
+        _ => Box::new(Observer::open(url, timeout)?),
+    })
 }
 
-/// The same for a key that may be no UTF-8.
-fn counter_bytes(key: &[u8]) -> Vec<u8> {
-    [key, b":token"].concat()
+/// See [`open_lease`](crate::open_lease).
+pub(crate) fn lease(url: &RedisUrl, connect_timeout: Duration) -> Result<Box<dyn Lease>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Owner::open(url, connect_timeout)?),
+        _ => Box::new(Owner::open(url, connect_timeout)?),
+    })
+}
+
+/// See [`open_administrator`](crate::open_administrator).
+pub(crate) fn administrator(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Administrator::open(url, timeout)?),
+        _ => Box::new(Administrator::open(url, timeout)?),
+    })
+}
+
+/// See [`role`](crate::role): a server's own word, whatever Sentinels say. Its term is the place in the stream of
+/// writes at which it took over, which is further on with each that does.
+pub(crate) fn role(url: &RedisUrl, timeout: Duration) -> Result<Role, StoreError> {
+    let mut client = client::Client::new(url, timeout)?;
+    let server = client.server(&mut Patience::new(timeout))?;
+    match (&url.way, server.role.as_deref()) {
+        (Way::Server, Some(role)) => Ok(Role {
+            leads: role == "master",
+            term: server.took_over,
+        }),
+        _ => Err(StoreError::Unexpected(format!("{url} does not say what it is"))),
+    }
+}
+
+/// See [`primary`](crate::primary).
+pub(crate) fn primary(url: &RedisUrl, timeout: Duration) -> Result<(String, u16), StoreError> {
+    match url.way {
+        Way::Sentinel { .. } => {
+            let place = client::Client::new(url, timeout)?.primary(&mut Patience::new(timeout))?;
+            Ok((place.host, place.port))
+        }
+        _ => Err(StoreError::Unexpected(format!("no Sentinel watches {url}"))),
+    }
+}
+
+/// See [`open_inspector`](crate::open_inspector).
+pub(crate) fn inspector(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
+    Ok(match url.way {
+        Way::Quorum => Box::new(quorum::Inspector::open(url, timeout)?),
+        _ => Box::new(Inspector::open(url, timeout)?),
+    })
 }

@@ -9,12 +9,11 @@ use crate::patience::Patience;
 use crate::redis::allow::ALLOWED;
 use crate::redis::answer::{Answer, Expiry, Strange};
 use crate::redis::client::Client;
-use crate::redis::counter_bytes;
 use crate::redis::listing::leases_below;
 use crate::redis::many::Many;
 use crate::redis::server::{Server, refusal, text};
 use crate::seen::Seen;
-use crate::url::RedisUrl;
+use crate::url::{Place, RedisUrl, Way};
 use crate::value::parse_stored;
 use crate::{Listing, Observe, OneOfMany};
 use leaseproof_model::event::{Held, Reading};
@@ -34,12 +33,12 @@ pub(crate) struct Observer {
     seen: Seen<State>,
     /// The expiry last computed for a key, where the server only has PTTL.
     computed: HashMap<String, i64>,
-    /// The connection of readings of many keys, once there was one.
-    many: Many,
+    /// The connection of readings of many keys, where one server has them all.
+    many: Option<Many>,
 }
 
 /// The state of a key, free of what differs from reading to reading by itself.
-type State = (Option<(HolderId, Option<Token>, Expiry)>, Option<Token>, Option<String>);
+pub(crate) type State = (Option<(HolderId, Option<Token>, Expiry)>, Option<Token>, Option<String>);
 
 impl Observer {
     pub(crate) fn open(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
@@ -50,10 +49,10 @@ impl Observer {
             timeout,
             // Where the version may not be asked, the first reading finds out.
             expire_time: server.has_expire_time().unwrap_or(true),
-            facts: server.facts(),
+            facts: server.facts(url.kind()),
             seen: Seen::new(),
             computed: HashMap::new(),
-            many: Many::new(url, timeout)?,
+            many: (url.way == Way::Server).then(|| Many::new(url, timeout)).transpose()?,
         })
     }
 
@@ -63,12 +62,12 @@ impl Observer {
         loop {
             let commands = self.commands(key);
             let asked = boot_now();
-            match self.client.ask(&commands, patience) {
+            match self.client.ask_about(key, &commands, patience) {
                 // Older than it says, or the command was renamed, or this user may not use it.
                 Ok(answers) if self.expire_time && Answer::lacks_expiry_alone(&answers) => {
                     self.expire_time = false;
                 }
-                Ok(answers) => return Ok((Moment::between(asked, boot_now()), answers)),
+                Ok(answers) => return Ok((Moment::between(asked, self.client.answered()), answers)),
                 Err(failed) => match failed.into_error() {
                     // A restarted server is seen at once.
                     error if repeated || matches!(error, StoreError::TimedOut(_)) => return Err(error),
@@ -86,7 +85,7 @@ impl Observer {
             .cmd("GET")
             .arg(key)
             .cmd("GET")
-            .arg(counter_bytes(key))
+            .arg(self.client.counter(key))
             .cmd(expiry)
             .arg(key)
             .cmd("TIME")
@@ -98,7 +97,7 @@ impl Observer {
     fn wrong_type(&mut self, key: &[u8], patience: &mut Patience) -> StoreError {
         let mut question = pipe();
         question.cmd("TYPE").arg(key);
-        match self.client.ask(&question, patience) {
+        match self.client.ask_about(key, &question, patience) {
             Ok(answers) => {
                 let kind = answers.first().and_then(text);
                 StoreError::Unexpected(format!(
@@ -122,7 +121,10 @@ impl Observe for Observer {
     }
 
     fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
-        self.many.read(keys)
+        match &mut self.many {
+            Some(many) => many.read(keys),
+            None => keys.iter().map(|key| one_of_many(self.read(key))).collect(),
+        }
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
@@ -130,10 +132,29 @@ impl Observe for Observer {
     }
 }
 
+/// What is wrong with one key says nothing about the next.
+fn one_of_many(answer: Result<(Moment, Reading), StoreError>) -> Result<OneOfMany, StoreError> {
+    match answer {
+        Err(error @ StoreError::Unexpected(_)) => Ok(Err(error)),
+        Err(error) => Err(error),
+        Ok(seen) => Ok(Ok(seen)),
+    }
+}
+
 impl Observer {
     /// The connection, for more than a reading.
     pub(crate) fn client(&mut self) -> &mut Client {
         &mut self.client
+    }
+
+    /// The state that the last reading of a key showed.
+    pub(crate) fn state(&self, key: &[u8]) -> Option<State> {
+        self.seen.state(&shown_key(key)).cloned()
+    }
+
+    /// Where the server is that answered last.
+    pub(crate) fn place(&self) -> Option<&Place> {
+        self.client.place()
     }
 
     /// How long a call may take.

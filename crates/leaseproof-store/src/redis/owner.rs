@@ -3,7 +3,6 @@
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::redis::client::Client;
-use crate::redis::counter_key;
 use crate::redis::script::{ACQUIRE, RELEASE, RENEW, millis, run};
 use crate::url::RedisUrl;
 use crate::value::{holder_id, new_incarnation, stored};
@@ -33,10 +32,11 @@ pub(crate) fn grant(
 ) -> Done<Grant> {
     let id = holder_id(holder, &new_incarnation());
     let arguments = [id.to_string(), millis(ttl).to_string()];
+    let counter = client.counter(key.as_bytes());
     run(
         client,
         code,
-        &[key, &counter_key(key)],
+        &[key.as_bytes(), &counter],
         &arguments,
         timeout,
         |token| match u64::try_from(token) {
@@ -65,12 +65,26 @@ impl Lease for Owner {
 
     fn renew(&mut self, grant: &Grant, ttl: Duration, timeout: Duration) -> Done<()> {
         let arguments = [stored(&grant.holder, grant.token), millis(ttl).to_string()];
-        run(&mut self.client, RENEW, &[&grant.key], &arguments, timeout, applied)
+        run(
+            &mut self.client,
+            RENEW,
+            &[grant.key.as_bytes()],
+            &arguments,
+            timeout,
+            applied,
+        )
     }
 
     fn release(&mut self, grant: &Grant, timeout: Duration) -> Done<()> {
         let arguments = [stored(&grant.holder, grant.token)];
-        run(&mut self.client, RELEASE, &[&grant.key], &arguments, timeout, applied)
+        run(
+            &mut self.client,
+            RELEASE,
+            &[grant.key.as_bytes()],
+            &arguments,
+            timeout,
+            applied,
+        )
     }
 
     fn reconnect(&mut self) {

@@ -50,7 +50,7 @@ pub(crate) fn millis(ttl: Duration) -> u64 {
 pub(crate) fn run<T>(
     client: &mut Client,
     code: &str,
-    keys: &[&str],
+    keys: &[&[u8]],
     arguments: &[String],
     timeout: Duration,
     judge: impl FnOnce(i64) -> Result<T, Refusal>,
@@ -89,16 +89,17 @@ fn writable(client: &mut Client, patience: &mut Patience) -> Result<(), Failed> 
 fn ask(
     client: &mut Client,
     code: &str,
-    keys: &[&str],
+    keys: &[&[u8]],
     arguments: &[String],
     patience: &mut Patience,
 ) -> Result<Value, Failed> {
+    let key = keys.first().copied().unwrap_or_default();
     let hash = Script::new(code).get_hash().to_owned();
-    let answer = one(client.ask(&call("EVALSHA", &hash, keys, arguments), patience)?);
+    let answer = one(client.ask_about(key, &call("EVALSHA", &hash, keys, arguments), patience)?);
     match &answer {
-        Value::ServerError(error) if error.code() == "NOSCRIPT" => {
-            client.ask(&call("EVAL", code, keys, arguments), patience).map(one)
-        }
+        Value::ServerError(error) if error.code() == "NOSCRIPT" => client
+            .ask_about(key, &call("EVAL", code, keys, arguments), patience)
+            .map(one),
         _ => Ok(answer),
     }
 }
@@ -107,7 +108,7 @@ fn one(mut answers: Vec<Value>) -> Value {
     answers.pop().unwrap_or_default()
 }
 
-fn call(command: &str, script: &str, keys: &[&str], arguments: &[String]) -> Pipeline {
+fn call(command: &str, script: &str, keys: &[&[u8]], arguments: &[String]) -> Pipeline {
     let mut commands = pipe();
     commands
         .cmd(command)

@@ -1,7 +1,7 @@
 //! What a server says about itself.
 
 use crate::error::StoreError;
-use crate::url::RedisUrl;
+use crate::url::{RedisUrl, Way};
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use redis::{ServerError, Value};
 use std::time::Duration;
@@ -14,6 +14,8 @@ pub(crate) struct Server {
     pub(crate) role: Option<String>,
     /// `standalone`, `cluster` or `sentinel`.
     pub(crate) mode: Option<String>,
+    /// The place in the stream of writes at which it took over from another; 0 where it never did.
+    pub(crate) took_over: u64,
     /// The primary, if this is a replica.
     pub(crate) primary: Option<String>,
 }
@@ -36,19 +38,24 @@ impl Server {
             version: field("redis_version"),
             run_id: field("run_id"),
             mode: field("redis_mode"),
+            // -1 where it never took over.
+            took_over: field("second_repl_offset").and_then(|at| at.parse().ok()).unwrap_or(0),
             role,
             primary,
         }
     }
 
     /// Why this server can't be a lock store here.
-    pub(crate) fn unusable(&self) -> Option<&'static str> {
-        match self.mode.as_deref() {
-            Some("cluster") => Some(
-                "it is a Redis Cluster, where a key and its token counter may live on two servers: \
-                 give a server that stands alone",
+    pub(crate) fn unusable(&self, way: &Way) -> Option<&'static str> {
+        match (self.mode.as_deref(), way) {
+            (Some("cluster"), Way::Cluster) => None,
+            (Some("cluster"), _) => Some(
+                "it is one server of a Redis Cluster, and another may have the key: give redis+cluster:// with its place",
             ),
-            Some("sentinel") => Some("it is a Sentinel, which holds no keys: give the primary's URL"),
+            (Some("sentinel"), _) => Some(
+                "it is a Sentinel, which holds no keys: give redis+sentinel:// with its place and the name of the service",
+            ),
+            (Some(_), Way::Cluster) => Some("it is no Redis Cluster but a server that stands alone: give redis://"),
             _ => None,
         }
     }
@@ -72,9 +79,9 @@ impl Server {
     }
 
     /// The semantics of this server.
-    pub(crate) fn facts(&self) -> StoreFacts {
+    pub(crate) fn facts(&self, kind: &str) -> StoreFacts {
         StoreFacts {
-            kind: "redis".to_owned(),
+            kind: kind.to_owned(),
             version: self.version.clone().unwrap_or_else(|| "unknown".to_owned()),
             // Expiry is a whole millisecond of the server's clock.
             early_slack: Duration::from_millis(1),
@@ -112,7 +119,8 @@ pub(crate) fn refusal(url: &RedisUrl, error: &ServerError) -> StoreError {
         "WRONGPASS" => ": user or password of the URL are wrong",
         "NOPERM" => ": this user lacks a permission",
         "READONLY" => ": it is a replica now, give the primary's URL",
-        "LOADING" | "BUSY" | "MASTERDOWN" => ": try again later",
+        "LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN" => ": try again later",
+        "CLUSTERDOWN" => ": the cluster does not serve this key, look at CLUSTER INFO",
         _ => return StoreError::Unexpected(words),
     };
     StoreError::Refused {

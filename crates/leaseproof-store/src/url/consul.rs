@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use std::fmt;
 use std::time::Duration;
 
-/// `consul://[:token@]host[:port][/prefix][?lock_delay=15s][&recipe=lock]`; `consuls://` for TLS.
+/// `consul://[:token@]host[:port][,host[:port]…][/prefix][?lock_delay=15s][&recipe=lock]`; `consuls://` for TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ConsulUrl {
     pub(crate) server: Server,
@@ -26,7 +26,7 @@ const LOCK_DELAY: Duration = Duration::from_secs(15);
 /// The most that the server takes.
 const MOST_DELAY: Duration = Duration::from_secs(60);
 
-const HOW: &str = "give consul://[:token@]host[:port][/prefix], or consuls:// for TLS";
+const HOW: &str = "give consul://[:token@]host[:port][,host[:port]…][/prefix], or consuls:// for TLS";
 
 pub(super) fn parse(text: &str, tls: bool) -> Result<ConsulUrl, StoreError> {
     let (server, options) = Server::parse(text, tls, if tls { 8501 } else { 8500 }, HOW)?;

@@ -1,6 +1,7 @@
-//! `etcd://[user:password@]host[:port]`, or `etcds://` for TLS.
+//! `etcd://[user:password@]host[:port][,host[:port]…]`, or `etcds://` for TLS.
 
 use super::layout::Layout;
+use super::places::{Others, Place};
 use super::{decode, refuse};
 use crate::error::StoreError;
 use std::fmt;
@@ -8,9 +9,9 @@ use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use url::{Host, Url};
 
-const HOW: &str = "give etcd://[user:password@]host[:port] or etcds:// for TLS";
+const HOW: &str = "give etcd://[user:password@]host[:port][,host[:port]…] or etcds:// for TLS";
 
-/// The URL of an etcd server: one member of the cluster.
+/// The URL of an etcd cluster: one member of it, or several.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EtcdUrl {
     /// TLS.
@@ -28,20 +29,23 @@ pub struct EtcdUrl {
     pub(crate) layout: Layout,
     /// As given, so that nothing is lost when it is handed on.
     pub(super) given: Url,
+    /// Members beside the first.
+    pub(super) others: Others,
 }
+
+/// Its port where the URL names none.
+const PORT: u16 = 2379;
 
 impl EtcdUrl {
     pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
-        let given = Url::parse(text).map_err(|error| refuse(text, format!("{error}: {HOW}")))?;
+        let (first, others) = Others::take(text, PORT, HOW)?;
+        let given = Url::parse(&first).map_err(|error| refuse(text, format!("{error}: {HOW}")))?;
         let host = match given.host() {
             Some(Host::Domain(name)) if !name.is_empty() => decode(text, "host", name)?,
             Some(Host::Ipv4(address)) => address.to_string(),
             Some(Host::Ipv6(address)) => address.to_string(),
             _ => return Err(refuse(text, format!("the host is missing: {HOW}"))),
         };
-        if host.contains(',') {
-            return Err(refuse(text, format!("it names several hosts, and one is asked: {HOW}")));
-        }
         if !matches!(given.path(), "" | "/") {
             let why = format!("it has a path, and etcd has no databases: {HOW}; the key is given apart");
             return Err(refuse(text, why));
@@ -74,18 +78,20 @@ impl EtcdUrl {
         Ok(Self {
             tls,
             host,
-            port: given.port().unwrap_or(2379),
+            port: given.port().unwrap_or(PORT),
             login,
             ca,
             server_name,
             layout,
             given,
+            others,
         })
     }
 
     /// The same cluster at another place; see [`StoreUrl::with_host_port`](super::StoreUrl::with_host_port).
     pub(super) fn moved_to(&self, host: &str, port: u16) -> Self {
         let mut moved = self.clone();
+        moved.others = Others::default();
         if self.tls && self.host != host && self.server_name.is_none() {
             moved.server_name = Some(self.host.clone());
             moved.given.query_pairs_mut().append_pair("server_name", &self.host);
@@ -102,9 +108,18 @@ impl EtcdUrl {
         moved
     }
 
-    /// The text that a certificate is checked against.
-    pub(crate) fn tls_name(&self) -> &str {
-        self.server_name.as_deref().unwrap_or(&self.host)
+    /// Where its members are.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.others.after(&self.host, self.port)
+    }
+
+    pub(super) fn with_secrets(&self) -> String {
+        self.others.shown(&self.given)
+    }
+
+    /// The text that the certificate of a member is checked against.
+    pub(crate) fn tls_name<'a>(&'a self, host: &'a str) -> &'a str {
+        self.server_name.as_deref().unwrap_or(host)
     }
 }
 
@@ -115,7 +130,7 @@ impl fmt::Display for EtcdUrl {
             // It has a host, so a password can be set.
             let _ = shown.set_password(Some("***"));
         }
-        shown.fmt(f)
+        f.write_str(&self.others.shown(&shown))
     }
 }
 
@@ -169,8 +184,8 @@ mod tests {
     fn urls_bad() {
         for (text, part) in [
             ("etcd://", "host"),
-            ("etcd://a:1,b:1", "port"),
-            ("etcd://a,b", "several hosts"),
+            ("etcd://a:1,b:x", "no member"),
+            ("etcd://a,", "no member"),
             ("etcd://h/locks", "path"),
             ("etcd://h:99999", "port"),
             ("etcd://me@h", "not both"),
@@ -184,6 +199,18 @@ mod tests {
             assert!(error.contains(part), "{text}: {error}");
             assert!(!error.contains("hunter2"), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn several_members_are_one_store() {
+        let members = url("etcd://me:p%40ss@127.0.0.1:1,localhost,[::1]:3/?");
+        let shown = "etcd://me:***@127.0.0.1:1,localhost:2379,[::1]:3/?";
+        assert_eq!((members.to_string().as_str(), members.is_loopback()), (shown, true));
+        assert_eq!(url(&members.with_secrets()), members);
+        assert!(!url("etcd://127.0.0.1,10.0.0.1").is_loopback());
+        let moved = members.with_places(&[("127.0.0.1".to_owned(), 7), ("127.0.0.1".to_owned(), 8)]);
+        assert_eq!(moved.with_secrets(), "etcd://me:p%40ss@127.0.0.1:7,127.0.0.1:8/?");
+        assert_eq!(moved.with_host_port("h", 9).with_secrets(), "etcd://me:p%40ss@h:9/?");
     }
 
     #[test]

@@ -2,11 +2,13 @@
 
 use crate::error::StoreError;
 use percent_encoding::percent_decode_str;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+use places::Others;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use url::{Host, Url};
+use url::Url;
 
 #[cfg(feature = "etcd")]
 mod etcd;
@@ -20,8 +22,14 @@ mod postgres;
 pub use postgres::PostgresUrl;
 #[cfg(feature = "consul")]
 mod consul;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+pub(crate) mod places;
 mod redact;
 
+mod redis;
+
+pub use self::redis::RedisUrl;
+pub(crate) use self::redis::{Place, Way};
 pub use redact::redact;
 #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
 mod layout;
@@ -42,7 +50,9 @@ pub use zookeeper::ZooKeeperUrl;
 pub enum StoreUrl {
     /// `sqlite:PATH`.
     Sqlite(PathBuf),
-    /// `redis://[user:password@]host[:port][/db]`, or `rediss://` for TLS.
+    /// `redis://[user:password@]host[:port][/db]`, `redis+sentinel://host:port,…/service[/db]`,
+    /// `redis+cluster://host:port,…` or `redlock://host:port,host:port,host:port[/db]`; `rediss…://` and
+    /// `redlocks://` for TLS.
     Redis(RedisUrl),
     /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS; `?recipe=lock` for the
     /// queues of kazoo and Curator.
@@ -61,28 +71,11 @@ pub enum StoreUrl {
     Postgres(PostgresUrl),
 }
 
-/// The URL of a Redis server.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RedisUrl {
-    /// TLS.
-    pub(crate) tls: bool,
-    /// A name or an address, without brackets.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
-    pub(crate) db: i64,
-    /// A PEM file with the certificates to trust, instead of the system's.
-    pub(crate) ca: Option<PathBuf>,
-    /// The name that the server's certificate must have, where it is not the host.
-    pub(crate) server_name: Option<String>,
-    /// As given, so that nothing is lost when it is handed on.
-    given: Url,
-}
-
 const HOW: &str = "give sqlite:PATH, redis://[user:password@]host:port[/db] (rediss:// for TLS), \
+                   redis+sentinel://host:port,host:port/service, redis+cluster://host:port, \
+                   redlock://host:port,host:port,host:port, \
                    postgres://user@host/db or etcd://[user:password@]host[:port] (etcds:// for TLS), \
-                   zookeeper://host:port, consul://host:port";
+                   zookeeper://host:port, consul://host:port; these three take more members, as etcd://a:2379,b:2379";
 
 /// Stores for which a build may have an adapter.
 const KNOWN: &[&str] = &[
@@ -107,7 +100,7 @@ impl FromStr for StoreUrl {
             .ok_or_else(|| refuse(text, format!("it has no scheme: {HOW}")))?;
         match scheme {
             "sqlite" => sqlite(text, rest),
-            "redis" | "rediss" => redis(text).map(Self::Redis),
+            scheme if redis::SCHEMES.contains(&scheme) => RedisUrl::parse(text, scheme).map(Self::Redis),
             #[cfg(feature = "etcd")]
             "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
             #[cfg(feature = "postgres")]
@@ -152,68 +145,6 @@ fn sqlite(text: &str, rest: &str) -> Result<StoreUrl, StoreError> {
     Ok(StoreUrl::Sqlite(PathBuf::from(path)))
 }
 
-fn redis(text: &str) -> Result<RedisUrl, StoreError> {
-    let given = Url::parse(text).map_err(|error| refuse(text, format!("{error}: {HOW}")))?;
-    let host = match given.host() {
-        Some(Host::Domain(name)) if !name.is_empty() => decode(text, "host", name)?,
-        Some(Host::Ipv4(address)) => address.to_string(),
-        Some(Host::Ipv6(address)) => address.to_string(),
-        _ => return Err(refuse(text, format!("the host is missing: {HOW}"))),
-    };
-    let tls = given.scheme() == "rediss";
-    let db = match given.path().trim_matches('/') {
-        "" => 0,
-        number => number
-            .parse()
-            .ok()
-            .filter(|db| (0..=65_535).contains(db))
-            .ok_or_else(|| refuse(text, format!("the database {number} is no number")))?,
-    };
-    let user = Some(given.username())
-        .filter(|user| !user.is_empty())
-        .map(|user| decode(text, "user", user))
-        .transpose()?;
-    let password = given
-        .password()
-        .map(|password| decode(text, "password", password))
-        .transpose()?;
-    if user.is_some() && password.is_none() {
-        return Err(refuse(
-            text,
-            "it has a user and no password: redis://user:password@host, or redis://:password@host \
-             for the default user"
-                .to_owned(),
-        ));
-    }
-    let (mut ca, mut server_name) = (None, None);
-    for (name, value) in given.query_pairs() {
-        match &*name {
-            "ca" if tls => ca = Some(PathBuf::from(&*value)),
-            "server_name" if tls => server_name = Some(value.into_owned()),
-            "ca" | "server_name" => {
-                return Err(refuse(text, format!("{name} is for TLS: write rediss://")));
-            }
-            _ => {
-                return Err(refuse(
-                    text,
-                    format!("the option {name} is not known: ca and server_name are"),
-                ));
-            }
-        }
-    }
-    Ok(RedisUrl {
-        tls,
-        host,
-        port: given.port().unwrap_or(6379),
-        user,
-        password,
-        db,
-        ca,
-        server_name,
-        given,
-    })
-}
-
 fn decode(text: &str, what: &str, encoded: &str) -> Result<String, StoreError> {
     percent_decode_str(encoded)
         .decode_utf8()
@@ -245,7 +176,7 @@ impl StoreUrl {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Sqlite(_) => "sqlite",
-            Self::Redis(_) => "redis",
+            Self::Redis(url) => url.kind(),
             #[cfg(feature = "etcd")]
             Self::Etcd(_) => "etcd",
             #[cfg(feature = "postgres")]
@@ -254,6 +185,16 @@ impl StoreUrl {
             Self::ZooKeeper(_) => "zookeeper",
             #[cfg(feature = "consul")]
             Self::Consul(_) => "consul",
+        }
+    }
+
+    /// The scheme of the same store behind TLS.
+    #[must_use]
+    pub fn tls_scheme(&self) -> String {
+        match self.kind() {
+            "redis-sentinel" => "rediss+sentinel".to_owned(),
+            "redis-cluster" => "rediss+cluster".to_owned(),
+            kind => format!("{kind}s"),
         }
     }
 
@@ -269,18 +210,86 @@ impl StoreUrl {
     /// Whether nothing leaves this host to reach it. By its address only: loopback may be a tunnel.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        self.host_port().is_none_or(|(host, _)| {
+        self.places().iter().all(|(host, _)| {
             host.eq_ignore_ascii_case("localhost")
                 || host.parse().is_ok_and(|ip: IpAddr| ip.to_canonical().is_loopback())
         })
     }
 
-    /// Host and port, where there is a network in between.
+    /// The passwords and tokens in it, as they stand there.
+    #[must_use]
+    pub fn secrets(&self) -> Vec<String> {
+        if let Self::Redis(url) = self {
+            return url.secrets();
+        }
+        // With its first place alone: several are no URL to others.
+        let first: Vec<_> = self.places().into_iter().take(1).collect();
+        let url = Url::parse(&self.with_places(&first).with_secrets()).ok();
+        let password = url.as_ref().and_then(Url::password).filter(|it| !it.is_empty());
+        password.map(str::to_owned).into_iter().collect()
+    }
+
+    /// Hosts and ports of all its members; none where there is no network in between.
+    #[must_use]
+    pub fn places(&self) -> Vec<(String, u16)> {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(server) => server.places(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => url.server.places(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => url.server.places(),
+            Self::Redis(url) => url.places(),
+            other => other
+                .host_port()
+                .map(|(host, port)| (host.to_owned(), port))
+                .into_iter()
+                .collect(),
+        }
+    }
+
+    /// The same store by these places, such as relays before each of its members. The first is as
+    /// [`Self::with_host_port`] has it; a store of one member takes no more than that.
+    #[must_use]
+    #[cfg_attr(
+        not(any(feature = "consul", feature = "etcd", feature = "zookeeper")),
+        expect(unused_variables, reason = "a store of several members is an optional one")
+    )]
+    pub fn with_places(&self, places: &[(String, u16)]) -> Self {
+        let Some(((host, port), others)) = places.split_first() else {
+            return self.clone();
+        };
+        let moved = self.with_host_port(host, *port);
+        match moved {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(mut server) => {
+                server.others = Others::of(others);
+                Self::Etcd(server)
+            }
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(mut url) => {
+                url.server.others = Others::of(others);
+                Self::ZooKeeper(url)
+            }
+            #[cfg(feature = "consul")]
+            Self::Consul(mut url) => {
+                url.server.others = Others::of(others);
+                Self::Consul(url)
+            }
+            Self::Redis(url) => Self::Redis(url.behind(places)),
+            other => other,
+        }
+    }
+
+    /// Host and port of the first member, where there is a network in between; `None` where the members tell an
+    /// owner each other's places (Sentinel, Cluster), so that nothing can be put before all of them.
     #[must_use]
     pub fn host_port(&self) -> Option<(&str, u16)> {
         match self {
             Self::Sqlite(_) => None,
-            Self::Redis(server) => Some((&server.host, server.port)),
+            Self::Redis(url) => url
+                .takes_relays()
+                .then(|| (url.place().host.as_str(), url.place().port)),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => Some((&server.host, server.port)),
             #[cfg(feature = "postgres")]
@@ -294,38 +303,29 @@ impl StoreUrl {
 
     /// The same store through a relay at `host:port`. With TLS the certificate is still asked for by
     /// the name it had (`server_name`), unless the host's text stays the same; a program that
-    /// doesn't know that option needs a relay under the same name.
+    /// doesn't know that option needs a relay under the same name. A store of several servers stays as it is.
     #[must_use]
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
-        let server = match self {
-            Self::Sqlite(_) => return self.clone(),
-            Self::Redis(server) => server,
+        match self {
+            Self::Sqlite(_) => self.clone(),
+            Self::Redis(url) => Self::Redis(url.moved(host, port)),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => return Self::Etcd(server.moved_to(host, port)),
+            Self::Etcd(server) => Self::Etcd(server.moved_to(host, port)),
             #[cfg(feature = "postgres")]
-            Self::Postgres(server) => return Self::Postgres(server.behind(host, port)),
+            Self::Postgres(server) => Self::Postgres(server.behind(host, port)),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => {
                 let mut moved = url.clone();
                 moved.server = url.server.moved(host, port);
-                return Self::ZooKeeper(moved);
+                Self::ZooKeeper(moved)
             }
             #[cfg(feature = "consul")]
             Self::Consul(url) => {
                 let mut moved = url.clone();
                 moved.server = url.server.moved(host, port);
-                return Self::Consul(moved);
+                Self::Consul(moved)
             }
-        };
-        let mut moved = server.clone();
-        if server.tls && server.host != host && server.server_name.is_none() {
-            moved.server_name = Some(server.host.clone());
-            moved.given.query_pairs_mut().append_pair("server_name", &server.host);
         }
-        moved.host = host.to_owned();
-        moved.port = port;
-        set_place(&mut moved.given, host, port);
-        Self::Redis(moved)
     }
 
     /// Why leaseproof itself can take no lease here, where it can't: then its leases are only looked at, and
@@ -344,9 +344,9 @@ impl StoreUrl {
     pub fn with_secrets(&self) -> String {
         match self {
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
-            Self::Redis(server) => server.given.to_string(),
+            Self::Redis(url) => url.with_secrets(),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => server.given.to_string(),
+            Self::Etcd(server) => server.with_secrets(),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]
@@ -354,13 +354,6 @@ impl StoreUrl {
             #[cfg(feature = "consul")]
             Self::Consul(url) => url.server.with_secrets(),
         }
-    }
-}
-
-impl RedisUrl {
-    /// The text that a certificate is checked against.
-    pub(crate) fn tls_name(&self) -> &str {
-        self.server_name.as_deref().unwrap_or(&self.host)
     }
 }
 
@@ -381,24 +374,7 @@ impl fmt::Display for StoreUrl {
     }
 }
 
-impl fmt::Display for RedisUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.given.clone();
-        if self.password.is_some() {
-            // It has a host, so a password can be set.
-            let _ = shown.set_password(Some("***"));
-        }
-        shown.fmt(f)
-    }
-}
-
 impl fmt::Debug for StoreUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
-
-impl fmt::Debug for RedisUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -414,41 +390,16 @@ mod tests {
 
     #[test]
     fn urls_ok() {
-        // Text, shown, loopback, host and port.
-        for (text, shown, loopback, place) in [
-            ("sqlite:.leaseproof/locks.db", "sqlite:.leaseproof/locks.db", true, None),
-            ("sqlite:///tmp/a b.db", "sqlite:/tmp/a b.db", true, None),
-            (
-                "redis://127.0.0.1:7000",
-                "redis://127.0.0.1:7000",
-                true,
-                Some(("127.0.0.1", 7000)),
-            ),
-            (
-                "redis://localhost/2",
-                "redis://localhost/2",
-                true,
-                Some(("localhost", 6379)),
-            ),
-            ("redis://[::1]:1/", "redis://[::1]:1/", true, Some(("::1", 1))),
-            (
-                "redis://:p%40ss@10.0.0.1",
-                "redis://:***@10.0.0.1",
-                false,
-                Some(("10.0.0.1", 6379)),
-            ),
-            (
-                "rediss://me:secret@db.example:1?ca=/ca.pem",
-                "rediss://me:***@db.example:1?ca=/ca.pem",
-                false,
-                Some(("db.example", 1)),
-            ),
+        // Text, shown.
+        for (text, shown) in [
+            ("sqlite:.leaseproof/locks.db", "sqlite:.leaseproof/locks.db"),
+            ("sqlite:///tmp/a b.db", "sqlite:/tmp/a b.db"),
         ] {
             let parsed = url(text);
             assert_eq!(parsed.to_string(), shown);
             assert_eq!(format!("{parsed:?}"), shown);
-            assert_eq!(parsed.is_loopback(), loopback, "{text}");
-            assert_eq!(parsed.host_port(), place);
+            assert!(parsed.is_loopback(), "{text}");
+            assert_eq!(parsed.host_port(), None);
             assert_eq!(url(&parsed.with_secrets()), parsed);
         }
     }
@@ -460,13 +411,6 @@ mod tests {
             ("/tmp/locks.db", "no scheme"),
             ("sqlite:", "path is missing"),
             ("sqlite::memory:", "in memory"),
-            ("redis://", "host"),
-            ("redis://h/x", "no number"),
-            ("redis://h/-1", "no number"),
-            ("redis://h:99999", "port"),
-            ("redis://me@h", "no password"),
-            ("redis://h?ca=/x", "rediss"),
-            ("redis://h?timeout=1", "not known"),
             ("unix:///run/redis.sock", "unix socket"),
             ("valkey://h", "redis://"),
             ("http://h", "no store"),
@@ -535,23 +479,5 @@ mod tests {
             let says = format!("{error} {error:?}");
             assert!(!says.contains("s3") && !says.contains("cret"), "{says}");
         }
-    }
-
-    #[test]
-    fn a_relay_in_front_keeps_the_rest() {
-        let moved = url("rediss://me:s%23@db.example:1/3?ca=/ca.pem").with_host_port("127.0.0.1", 9);
-        assert_eq!(
-            moved.with_secrets(),
-            "rediss://me:s%23@127.0.0.1:9/3?ca=/ca.pem&server_name=db.example"
-        );
-        assert_eq!(url(&moved.with_secrets()), moved);
-        let StoreUrl::Redis(server) = &moved else {
-            panic!("it is redis");
-        };
-        assert_eq!(server.tls_name(), "db.example");
-        assert_eq!(server.password.as_deref(), Some("s#"));
-        let plain = url("redis://localhost:1").with_host_port("::1", 9);
-        assert_eq!(plain.with_secrets(), "redis://[::1]:9");
-        assert_eq!(plain.host_port(), Some(("::1", 9)));
     }
 }

@@ -1,5 +1,6 @@
 //! What the URLs of stores behind a network share.
 
+use super::places::{Others, Place};
 use super::{decode, refuse};
 use crate::error::StoreError;
 use std::fmt;
@@ -21,6 +22,8 @@ pub(crate) struct Server {
     pub(crate) server_name: Option<String>,
     /// As given, so that nothing is lost when it is handed on.
     pub(super) given: Url,
+    /// Members beside the first.
+    pub(super) others: Others,
 }
 
 impl Server {
@@ -31,19 +34,14 @@ impl Server {
         default_port: u16,
         how: &str,
     ) -> Result<(Self, Vec<(String, String)>), StoreError> {
-        let given = Url::parse(text).map_err(|error| refuse(text, format!("{error}: {how}")))?;
+        let (first, others) = Others::take(text, default_port, how)?;
+        let given = Url::parse(&first).map_err(|error| refuse(text, format!("{error}: {how}")))?;
         let host = match given.host() {
             Some(Host::Domain(name)) if !name.is_empty() => decode(text, "host", name)?,
             Some(Host::Ipv4(address)) => address.to_string(),
             Some(Host::Ipv6(address)) => address.to_string(),
             _ => return Err(refuse(text, format!("the host is missing: {how}"))),
         };
-        if host.contains(',') {
-            return Err(refuse(
-                text,
-                format!("it names several servers, and one is looked at: {how}"),
-            ));
-        }
         let (mut ca, mut server_name, mut left) = (None, None, Vec::new());
         for (name, value) in given.query_pairs() {
             match &*name {
@@ -62,6 +60,7 @@ impl Server {
             ca,
             server_name,
             given,
+            others,
         };
         Ok((server, left))
     }
@@ -79,14 +78,20 @@ impl Server {
         Ok((user, password))
     }
 
-    /// The text that a certificate is checked against.
-    pub(crate) fn tls_name(&self) -> &str {
-        self.server_name.as_deref().unwrap_or(&self.host)
+    /// Where its members are.
+    pub(crate) fn places(&self) -> Vec<Place> {
+        self.others.after(&self.host, self.port)
+    }
+
+    /// The text that the certificate of a member is checked against.
+    pub(crate) fn tls_name<'a>(&'a self, host: &'a str) -> &'a str {
+        self.server_name.as_deref().unwrap_or(host)
     }
 
     /// The same server through a relay; see `StoreUrl::with_host_port`.
     pub(super) fn moved(&self, host: &str, port: u16) -> Self {
         let mut moved = self.clone();
+        moved.others = Others::default();
         if self.tls && self.host != host && self.server_name.is_none() {
             moved.server_name = Some(self.host.clone());
             moved.given.query_pairs_mut().append_pair("server_name", &self.host);
@@ -105,7 +110,7 @@ impl Server {
 
     /// The URL with its secrets.
     pub(super) fn with_secrets(&self) -> String {
-        self.given.to_string()
+        self.others.shown(&self.given)
     }
 }
 
@@ -117,6 +122,6 @@ impl fmt::Display for Server {
             // It has a host, so a password can be set.
             let _ = shown.set_password(Some("***"));
         }
-        shown.fmt(f)
+        f.write_str(&self.others.shown(&shown))
     }
 }

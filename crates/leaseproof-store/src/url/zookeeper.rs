@@ -6,7 +6,7 @@ use super::server::Server;
 use crate::error::StoreError;
 use std::fmt;
 
-/// `zookeeper://[user:password@]host[:port][/chroot][?recipe=lock]` (or `zk://`); `zookeepers://` (`zks://`) for
+/// `zookeeper://[user:password@]host[:port][,host[:port]…][/chroot][?recipe=lock]` (or `zk://`); `zookeepers://` (`zks://`) for
 /// TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ZooKeeperUrl {
@@ -19,15 +19,9 @@ pub struct ZooKeeperUrl {
     pub(crate) layout: Layout,
 }
 
-const HOW: &str = "give zookeeper://[user:password@]host[:port][/chroot], or zookeepers:// for TLS";
+const HOW: &str = "give zookeeper://[user:password@]host[:port][,host[:port]…][/chroot], or zookeepers:// for TLS";
 
 pub(super) fn parse(text: &str, tls: bool) -> Result<ZooKeeperUrl, StoreError> {
-    if text.contains(',') && !text.contains('?') {
-        return Err(refuse(
-            text,
-            format!("it names several servers: one is enough, since each knows them all; {HOW}"),
-        ));
-    }
     let (server, options) = Server::parse(text, tls, 2181, HOW)?;
     let mut layout = Layout::default();
     for (name, value) in &options {
@@ -101,6 +95,11 @@ mod tests {
             ("zk://localhost:21/a/b/", "zk://localhost:21/a/b/", ("localhost", 21)),
             ("zookeeper://[::1]:1", "zookeeper://[::1]:1", ("::1", 1)),
             (
+                "zk://localhost:1,[::1]:2/a",
+                "zk://localhost:1,[::1]:2/a",
+                ("localhost", 1),
+            ),
+            (
                 "zookeepers://me:p%40ss@10.0.0.1/x?ca=/ca.pem",
                 "zookeepers://me:***@10.0.0.1/x?ca=/ca.pem",
                 ("10.0.0.1", 2181),
@@ -132,7 +131,7 @@ mod tests {
             ("zookeeper://", "host"),
             ("zk://me@h", "belong together"),
             ("zk://:hunter2@h", "belong together"),
-            ("zk://a:2181,b:2181/x", "several servers"),
+            ("zk://a:2181,b:x/y", "no member"),
             ("zk://h//x", "no node"),
             ("zk://h/%20", "no node"),
             ("zk://h:99999", "port"),

@@ -47,13 +47,26 @@ impl Tls {
             .map_err(|error| wrong(error.to_string()))?
             .with_root_certificates(roots)
             .with_no_client_auth();
-        let name = ServerName::try_from(name.to_owned())
-            .map_err(|error| wrong(format!("no certificate can have the name {name}: {error}")))?;
         Ok(Self {
             config: Arc::new(config),
-            name,
+            name: server_name(name, shown)?,
         })
     }
+
+    /// The same towards a server whose certificate has another name.
+    pub(crate) fn named(&self, name: &str, shown: &impl ToString) -> Result<Self, StoreError> {
+        Ok(Self {
+            config: Arc::clone(&self.config),
+            name: server_name(name, shown)?,
+        })
+    }
+}
+
+fn server_name(name: &str, shown: &impl ToString) -> Result<ServerName<'static>, StoreError> {
+    ServerName::try_from(name.to_owned()).map_err(|error| StoreError::Url {
+        url: shown.to_string(),
+        why: format!("no certificate can have the name {name}: {error}"),
+    })
 }
 
 fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {

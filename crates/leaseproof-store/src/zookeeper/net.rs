@@ -1,4 +1,4 @@
-//! The way to one server: what all sessions of one adapter share, and one connection on it.
+//! The way to one server, or to one of several: what all sessions of one adapter share, and one connection on it.
 
 use super::allow::{allows, name};
 use super::request::{Reply, Request};
@@ -10,6 +10,7 @@ use crate::wire::{Failed, Gate, Gated, Tls};
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
@@ -26,15 +27,25 @@ const WORDS: u64 = 64 << 10;
 /// After so many time-outs in a row a connection is given up: the network may have forgotten it.
 const TIME_OUTS: u8 = 3;
 
-/// How to reach the server.
+/// How to reach the server, or its members.
 pub(crate) struct Net {
     pub(crate) url: ZooKeeperUrl,
     connect_timeout: Duration,
-    tls: Option<Tls>,
+    /// One at least.
+    members: Vec<Member>,
+    /// Which of them new connections go to, until it does not answer.
+    at: AtomicUsize,
     /// Whether nothing may be sent but what a look may send.
     looks_only: bool,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
+}
+
+/// Where a member is.
+struct Member {
+    host: String,
+    port: u16,
+    tls: Option<Tls>,
 }
 
 impl Net {
@@ -54,13 +65,22 @@ impl Net {
             .build()
             .map_err(|error| StoreError::Unexpected(format!("no event loop: {error}")))?;
         let server = &url.server;
-        let tls = server
-            .tls
-            .then(|| Tls::new(server.ca.as_deref(), server.tls_name(), url));
+        let mut members = Vec::new();
+        for (host, port) in server.places() {
+            let tls = server
+                .tls
+                .then(|| Tls::new(server.ca.as_deref(), server.tls_name(&host), url));
+            members.push(Member {
+                tls: tls.transpose()?,
+                host,
+                port,
+            });
+        }
         Ok(Arc::new(Self {
             url: url.clone(),
             connect_timeout,
-            tls: tls.transpose()?,
+            members,
+            at: AtomicUsize::new(0),
             looks_only,
             runtime: Some(runtime),
         }))
@@ -108,7 +128,21 @@ impl Net {
         }
     }
 
-    /// Opens a connection: sends the frame `hello`, and after a welcome the frame `login`.
+    /// Makes new connections to this member.
+    pub(crate) fn prefer(&self, member: usize) {
+        self.at.store(member % self.members.len(), Ordering::Relaxed);
+    }
+
+    /// Makes new connections to another member than this one. Several sessions may find out about the same.
+    fn leave(&self, member: usize) {
+        let next = (member + 1) % self.members.len();
+        let _ = self
+            .at
+            .compare_exchange(member, next, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    /// Opens a connection: sends the frame `hello`, and after a welcome the frame `login`. A member that does not
+    /// answer was asked for nothing yet: the next is tried at once.
     pub(crate) fn open(
         &self,
         hello: &[u8],
@@ -119,14 +153,41 @@ impl Net {
         if login.is_some() {
             self.check("auth digest")?;
         }
+        let mut others = self.members.len() - 1;
+        loop {
+            let member = self.at.load(Ordering::Relaxed);
+            let opened = Self::in_turn(others, patience, |patience| {
+                self.open_at(member, hello, login, patience)
+            });
+            match opened {
+                Ok(opened) => return Ok(opened),
+                Err(error) => {
+                    self.leave(member);
+                    if others == 0 || patience.left().is_zero() {
+                        return Err(error);
+                    }
+                    others -= 1;
+                }
+            }
+        }
+    }
+
+    fn open_at(
+        &self,
+        place: usize,
+        hello: &[u8],
+        login: Option<&[u8]>,
+        patience: &mut Patience,
+    ) -> Result<(Link, Welcome, Option<Reply>), StoreError> {
+        let member = &self.members[place];
         let mut part = Patience::new(self.connect_timeout.min(patience.left()));
         let allowed = part.left();
         let opened = self.runtime().block_on(async {
             let work = pin!(async {
                 let gate = Arc::new(Gate::default());
-                let server = &self.url.server;
-                let stream = Gated::connect(&server.host, server.port, self.tls.as_ref(), Arc::clone(&gate)).await?;
+                let stream = Gated::connect(&member.host, member.port, member.tls.as_ref(), Arc::clone(&gate)).await?;
                 let mut link = Link {
+                    place,
                     stream,
                     gate,
                     inbox: Vec::new(),
@@ -164,13 +225,37 @@ impl Net {
     /// What the server answers to a four-letter word, on a connection of its own.
     pub(crate) fn word(&self, word: &str, patience: &mut Patience) -> Option<String> {
         self.check(word).ok()?;
+        for others in (0..self.members.len()).rev() {
+            let place = self.at.load(Ordering::Relaxed);
+            let answer = Self::in_turn(others, patience, |patience| self.word_of(place, word, patience));
+            if answer.is_some() {
+                return answer;
+            }
+            self.leave(place);
+        }
+        None
+    }
+
+    /// Does what may be done with each member in turn; `others` are left beside this one.
+    fn in_turn<T>(others: usize, patience: &mut Patience, work: impl FnOnce(&mut Patience) -> T) -> T {
+        if others == 0 {
+            return work(patience);
+        }
+        let mut part = patience.half();
+        let allowed = part.left();
+        let done = work(&mut part);
+        patience.take(allowed - part.left());
+        done
+    }
+
+    fn word_of(&self, place: usize, word: &str, patience: &mut Patience) -> Option<String> {
         let mut part = Patience::new(self.connect_timeout.min(patience.left()));
         let allowed = part.left();
+        let member = &self.members[place];
         let answer = self.runtime().block_on(async {
             let work = pin!(async {
-                let server = &self.url.server;
                 let gate = Arc::new(Gate::default());
-                let mut stream = Gated::connect(&server.host, server.port, self.tls.as_ref(), gate).await?;
+                let mut stream = Gated::connect(&member.host, member.port, member.tls.as_ref(), gate).await?;
                 stream.write_all(word.as_bytes()).await?;
                 let mut text = Vec::new();
                 stream.take(WORDS).read_to_end(&mut text).await?;
@@ -219,13 +304,17 @@ impl Net {
                 return Ok(replies);
             }
             Some(Err(error)) => {
+                self.leave(link.place);
                 drop_link(slot);
                 self.broken(&error)
             }
             None => {
                 link.time_outs += 1;
-                // Half a request would be taken for the begin of the next.
-                if !whole || link.time_outs >= TIME_OUTS {
+                let elsewhere = self.members.len() > 1;
+                // Half a request would be taken for the begin of the next; and where there are others, the
+                // session moves to the next of them.
+                if !whole || elsewhere || link.time_outs >= TIME_OUTS {
+                    self.leave(link.place);
                     drop_link(slot);
                 }
                 StoreError::TimedOut(waited)
@@ -276,6 +365,8 @@ fn invalid() -> io::Error {
 
 /// One connection.
 pub(crate) struct Link {
+    /// To which member.
+    place: usize,
     stream: Gated,
     gate: Arc<Gate>,
     /// What has come and is not a whole frame yet: a wait that ends loses nothing of it.

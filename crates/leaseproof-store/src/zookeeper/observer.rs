@@ -170,6 +170,11 @@ impl Observe for Observer {
         &self.facts
     }
 
+    fn prefer(&mut self, member: usize) {
+        self.net.prefer(member);
+        self.session = None;
+    }
+
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let mut patience = Patience::new(self.timeout);
         let (asked, look) = self.look(key, &mut patience)?;

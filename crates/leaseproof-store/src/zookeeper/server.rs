@@ -4,6 +4,8 @@ use super::net::Net;
 use super::session::{Session, least_timeout};
 use crate::error::StoreError;
 use crate::patience::Patience;
+use crate::url::ZooKeeperUrl;
+use leaseproof_model::event::Role;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +19,26 @@ const CLOSING: Duration = Duration::from_millis(100);
 /// Session numbers rise by the ms of the server's start, and by one with each 65,536 sessions; no
 /// server is back within so many ms.
 const SAME_START: i64 = 100;
+
+/// What a server says of itself.
+pub(crate) fn role(url: &ZooKeeperUrl, timeout: Duration) -> Result<Role, StoreError> {
+    let net = Net::new(url, timeout)?;
+    let patience = &mut Patience::new(timeout);
+    let text = net.word("srvr", patience);
+    let text = text.ok_or_else(|| net.unreachable("it does not answer to `srvr`"))?;
+    let value = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+    if text.contains("not currently serving requests") {
+        // It answers, and takes part in no quorum: between two leaders all do so.
+        return Ok(Role { leads: false, term: 0 });
+    }
+    let mode = value("Mode:").ok_or_else(|| net.unreachable("it allows no `srvr`"))?;
+    // The upper half of a transaction's number is that of the election before it.
+    let zxid = value("Zxid: 0x").and_then(|zxid| u64::from_str_radix(zxid, 16).ok());
+    Ok(Role {
+        leads: mode == "leader",
+        term: zxid.unwrap_or_default() >> 32,
+    })
+}
 
 /// What is known of the server.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

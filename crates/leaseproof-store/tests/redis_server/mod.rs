@@ -43,9 +43,18 @@ impl RedisServer {
         Self::start_with(&[])
     }
 
+    /// Starts the other version that is tested, where there is one (`LEASEPROOF_REDIS_OTHER`).
+    pub fn start_other() -> Option<Result<Self, String>> {
+        let program = std::env::var_os("LEASEPROOF_REDIS_OTHER")?;
+        Some(Self::start_program(PathBuf::from(program), &[]))
+    }
+
     /// Starts a server with more settings, written as arguments (`--requirepass`, `secret`).
     pub fn start_with(settings: &[&str]) -> Result<Self, String> {
-        let program = program("LEASEPROOF_REDIS_SERVER", "redis-server");
+        Self::start_program(program("LEASEPROOF_REDIS_SERVER", "redis-server"), settings)
+    }
+
+    fn start_program(program: PathBuf, settings: &[&str]) -> Result<Self, String> {
         let folder = tempfile::tempdir().map_err(|error| format!("no folder for redis: {error}"))?;
         let arguments: Vec<String> = settings.iter().map(|&text| text.to_owned()).collect();
         let mut last = String::new();

@@ -6,6 +6,7 @@ use crate::consul_server::{self, ConsulServer};
 use crate::etcd_server::EtcdServer;
 #[cfg(feature = "postgres")]
 use crate::postgres_server::PostgresServer;
+use crate::redis_many::Ensemble;
 use crate::redis_server::RedisServer;
 #[cfg(feature = "zookeeper")]
 use crate::zookeeper_server::{self, ZooKeeperServer};
@@ -62,6 +63,12 @@ impl Can {
         ..Self::SQLITE
     };
 
+    /// Redis in more than one server: an answer takes the way through several of them.
+    const REDIS_MANY: Self = Self {
+        brief: Duration::from_millis(300),
+        ..Self::REDIS
+    };
+
     /// A lease that is a session.
     #[cfg(any(feature = "consul", feature = "zookeeper"))]
     const SESSIONS: Self = Self {
@@ -98,6 +105,7 @@ enum Side {
         _folder: tempfile::TempDir,
     },
     Redis(RefCell<RedisServer>),
+    RedisMany(Ensemble),
     #[cfg(feature = "zookeeper")]
     ZooKeeper(ZooKeeperServer),
     #[cfg(feature = "consul")]
@@ -128,13 +136,26 @@ impl Rig {
         }
     }
 
-    pub fn redis() -> Result<Self, String> {
-        let server = RedisServer::start()?;
-        Ok(Self {
+    pub fn redis(server: RedisServer) -> Self {
+        Self {
             url: server.url().parse().expect("a URL"),
             can: Can::REDIS,
             side: Side::Redis(RefCell::new(server)),
-        })
+        }
+    }
+
+    pub fn redis_many(ensemble: Ensemble) -> Self {
+        let quorum = matches!(ensemble, Ensemble::Quorum(_));
+        Self {
+            url: ensemble.url().parse().expect("a URL"),
+            can: Can {
+                // Each server counts for itself, and has a clock of its own.
+                counts_tokens: !quorum,
+                shows_clock: !quorum,
+                ..Can::REDIS_MANY
+            },
+            side: Side::RedisMany(ensemble),
+        }
     }
 
     #[cfg(feature = "zookeeper")]
@@ -232,6 +253,14 @@ impl Rig {
                     token: token.parse().expect("a token"),
                 })
             }
+            Side::RedisMany(ensemble) => {
+                let value = ensemble.value(key)?;
+                let (holder, token) = value.rsplit_once('#')?;
+                Some(Plain {
+                    holder: holder.to_owned(),
+                    token: token.parse().expect("a token"),
+                })
+            }
             #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => {
                 let node = server.plain(&format!("/{key}"))?;
@@ -283,6 +312,7 @@ impl Rig {
                 .expect("plain SQL")
                 .map(|token| token.try_into().expect("a positive token")),
             Side::Redis(server) => server.borrow().cli(&["GET", &format!("{key}:token")]).parse().ok(),
+            Side::RedisMany(ensemble) => ensemble.counter(key),
             #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(_) => None,
             #[cfg(feature = "consul")]
@@ -307,6 +337,7 @@ impl Rig {
             Side::Redis(server) => {
                 server.borrow().cli(&["PERSIST", key]);
             }
+            Side::RedisMany(ensemble) => ensemble.persist(key),
             #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => {
                 let node = server.plain(&format!("/{key}")).expect("it is held");
@@ -347,6 +378,7 @@ impl Rig {
                 *blocker.borrow_mut() = Some(writer);
             }
             Side::Redis(server) => server.borrow().freeze(),
+            Side::RedisMany(ensemble) => ensemble.freeze(),
             #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => server.freeze(),
             #[cfg(feature = "consul")]
@@ -362,6 +394,7 @@ impl Rig {
         match &self.side {
             Side::Sqlite { blocker, .. } => drop(blocker.borrow_mut().take()),
             Side::Redis(server) => server.borrow().thaw(),
+            Side::RedisMany(ensemble) => ensemble.thaw(),
             #[cfg(feature = "zookeeper")]
             Side::ZooKeeper(server) => server.thaw(),
             #[cfg(feature = "consul")]

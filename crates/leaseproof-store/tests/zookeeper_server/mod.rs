@@ -77,6 +77,48 @@ impl ZooKeeperServer {
         Err(last)
     }
 
+    /// Starts an ensemble of three.
+    pub fn start_ensemble() -> Result<[Self; 3], String> {
+        let free = || {
+            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
+            let port = listener.local_addr().expect("a bound socket has an address").port();
+            (listener, port)
+        };
+        // All are bound at once, so that they differ.
+        let bound: Vec<_> = (0..9).map(|_| free()).collect();
+        let ports: Vec<u16> = bound.iter().map(|(_, port)| *port).collect();
+        drop(bound);
+        let all: Vec<String> = (1..=3)
+            .map(|id| format!("server.{id}=127.0.0.1:{}:{}", ports[id + 2], ports[id + 5]))
+            .collect();
+        let mut members = Vec::new();
+        for id in 1..=3 {
+            let folder = tempfile::tempdir().map_err(|error| format!("no folder for ZooKeeper: {error}"))?;
+            let (port, data) = (ports[id - 1], folder.path().join("data"));
+            std::fs::create_dir(&data).map_err(|error| error.to_string())?;
+            std::fs::write(data.join("myid"), id.to_string()).map_err(|error| error.to_string())?;
+            let config = format!(
+                "tickTime=100\ninitLimit=300\nsyncLimit=10\ndataDir={}\nclientPort={port}\n\
+                 clientPortAddress=127.0.0.1\nmaxClientCnxns=0\nadmin.enableServer=false\n\
+                 4lw.commands.whitelist=*\nmaxSessionTimeout=3600000\n{}\n",
+                data.display(),
+                all.join("\n")
+            );
+            std::fs::write(folder.path().join("zoo.cfg"), config).map_err(|error| error.to_string())?;
+            let child = spawn_class("org.apache.zookeeper.server.quorum.QuorumPeerMain", &folder)?;
+            members.push(Self {
+                port,
+                folder,
+                child,
+                cli: RefCell::new(None),
+            });
+        }
+        for member in &mut members {
+            wait_ready(&mut member.child, member.port)?;
+        }
+        members.try_into().map_err(|_| "three were started".to_owned())
+    }
+
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -215,11 +257,15 @@ fn java() -> Result<Command, String> {
 }
 
 fn spawn(folder: &tempfile::TempDir) -> Result<Child, String> {
+    spawn_class("org.apache.zookeeper.server.ZooKeeperServerMain", folder)
+}
+
+fn spawn_class(class: &str, folder: &tempfile::TempDir) -> Result<Child, String> {
     java()?
         // Nothing here outlives a power cut.
         .args(["-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=64"])
         .arg(format!("-Djava.io.tmpdir={}", folder.path().display()))
-        .arg("org.apache.zookeeper.server.ZooKeeperServerMain")
+        .arg(class)
         .arg(folder.path().join("zoo.cfg"))
         .current_dir(folder.path())
         .stdin(Stdio::null())

@@ -120,6 +120,11 @@ impl Stage<'_> {
         (self.budget().ttl / 10).max(Duration::from_millis(50))
     }
 
+    /// How far apart two looks at the store may be, so that nothing hides between them.
+    fn look_gap(&self) -> Duration {
+        (self.budget().heartbeat / 2).max(Duration::from_millis(150))
+    }
+
     /// From a pause's begin to a takeover, at worst.
     fn takeover_bound(&self) -> Duration {
         self.budget().ttl * (1 + self.ask.store.late_ttls)

@@ -8,7 +8,7 @@ use crate::prepare::{Ready, Site};
 use crate::scenarios::catalogue::{Need, spec};
 use crate::scenarios::draw::Draw;
 use crate::scenarios::scene::Scene;
-use crate::server::Server;
+use crate::server::{self, Server};
 use crate::settings::RunSettings;
 use leaseproof_fault::FaultSink;
 use leaseproof_fault::relay::{Relay, WireSink};
@@ -42,10 +42,16 @@ impl<'a> Stage<'a> {
         for need in spec(id).needs {
             match need {
                 Need::Tcp if site.url.host_port().is_none() => {
-                    return Err(format!(
-                        "{} is a file: there is no network between owner and store",
-                        site.facts.kind
-                    ));
+                    return Err(match site.url.path() {
+                        Some(_) => format!(
+                            "{} is a file: there is no network between owner and store",
+                            site.facts.kind
+                        ),
+                        None => format!(
+                            "{} is several servers that tell an owner each other's places: it would pass by a relay before them",
+                            site.facts.kind
+                        ),
+                    });
                 }
                 Need::LabHolds => {
                     if let Some(why) = site.url.only_looked_at() {
@@ -53,23 +59,38 @@ impl<'a> Stage<'a> {
                     }
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
-                Need::OwnServer if site.recipe.is_none() => {
+                Need::OwnServer if site.own.is_none() => {
                     return Err(match site.url.path() {
                         Some(_) => format!("{} is a file: it has no server", site.facts.kind),
-                        None => format!(
-                            "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
-                            site.url.kind()
-                        ),
+                        None => match server::ALL.iter().any(|recipe| recipe.kind == site.url.kind()) {
+                            true => format!(
+                                "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
+                                site.url.kind()
+                            ),
+                            false => format!(
+                                "leaseproof did not start this store, so it does nothing to it, and it starts no {}",
+                                site.url.kind()
+                            ),
+                        },
                     });
                 }
                 Need::SteppableServer => {
                     leaseproof_fault::shim::availability()?;
-                    if site.recipe.is_none_or(|recipe| !recipe.steppable) {
+                    if site.own.is_none_or(|own| !own.recipe.steppable) {
                         return Err(format!(
                             "no clock of {} can be stepped alone: it ends leases by a steady clock, or reads it without libc",
                             site.facts.kind
                         ));
                     }
+                }
+                Need::Members if site.own.is_none_or(|own| own.members == 1) => {
+                    return Err(match site.own.filter(|own| own.recipe.most > 1) {
+                        Some(own) => format!(
+                            "this store is one server, and nobody takes its place: give --start-store {}:3",
+                            own.recipe.kind
+                        ),
+                        None => format!("{} is one server here, and nobody takes its place", site.facts.kind),
+                    });
                 }
                 _ => {}
             }
@@ -114,10 +135,10 @@ impl<'a> Stage<'a> {
             .room(&format!("stage/{name}"))
             .map_err(|error| error.to_string())?;
         let needs = |need| spec.needs.contains(&need);
-        let server = match site.recipe.filter(|_| needs(Need::OwnServer)) {
-            Some(recipe) => {
+        let server = match site.own.filter(|_| needs(Need::OwnServer)) {
+            Some(wanted) => {
                 let steppable = needs(Need::SteppableServer);
-                Some(Server::start(recipe, &ready.warden, &dir.join("store"), steppable)?)
+                Some(Server::start(wanted, &ready.warden, &dir.join("store"), steppable)?)
             }
             None => None,
         };
@@ -133,7 +154,7 @@ impl<'a> Stage<'a> {
         recorder.ask(&ask);
         ready.meter.tell(&recorder);
         // What leaseproof started ends with the run, and its data is the run's own: nothing is left in it.
-        if !settings.keep && site.recipe.is_none() {
+        if !settings.keep && site.own.is_none() {
             // Before anything is there: a run that is killed must not leave more than its journal knows.
             let traces = Traces {
                 store: url.to_string(),
@@ -222,7 +243,11 @@ impl<'a> Stage<'a> {
         let resource = self.witness.url_for(&name).map_err(|error| fail(error.to_string()))?;
         let relay = self.relay(&name)?;
         let url = match &relay {
-            Some(relay) => self.url.with_host_port("127.0.0.1", relay.addr().port()),
+            Some(relay) => {
+                let addrs = relay.addrs().iter();
+                let places: Vec<_> = addrs.map(|addr| (addr.ip().to_string(), addr.port())).collect();
+                self.url.with_places(&places)
+            }
             None => self.url.clone(),
         };
         let budget = self.ask.budget;
@@ -263,7 +288,7 @@ impl<'a> Stage<'a> {
                 .room("owners")
                 .ok()
                 .map(|dir| dir.join(format!("{}-{name}", self.stage_name()))),
-            secrets: password(&self.url).into_iter().collect(),
+            secrets: self.url.secrets(),
             restart,
         };
         self.seats[index].take(seating).map_err(fail)
@@ -277,15 +302,20 @@ impl<'a> Stage<'a> {
     }
 
     fn relay(&self, name: &OwnerName) -> Step<Option<Relay>> {
-        let Some((host, port)) = self.url.host_port() else {
+        let places = self.url.places();
+        if self.url.host_port().is_none() {
             return Ok(None);
-        };
-        let upstream = resolve(host, port).map_err(Halt::Abandoned)?;
+        }
+        let upstreams: Vec<SocketAddr> = places
+            .iter()
+            .map(|(host, port)| resolve(host, *port))
+            .collect::<Result<_, String>>()
+            .map_err(Halt::Abandoned)?;
         let (recorder, owner) = (self.recorder.clone(), name.clone());
         let sink = WireSink::new(move |at, wire| {
             recorder.record(Source::Relay, Some(&owner), at, What::Wire(wire));
         });
-        Relay::start(self.ready.runtime.handle(), upstream, sink)
+        Relay::start(self.ready.runtime.handle(), &upstreams, sink)
             .map(Some)
             .map_err(|error| Halt::Abandoned(format!("no relay can be put before the store: {error}")))
     }
@@ -338,7 +368,8 @@ fn plain_key(id: ScenarioId, twin: bool, settings: &RunSettings, ready: &Ready, 
 fn room_name(id: ScenarioId, twin: bool, ready: &Ready, site: &Site) -> String {
     match ready.sites.len() {
         1 => arm_name(id, twin),
-        _ => format!("{}-{}", site.name, arm_name(id, twin)),
+        // A colon parts the names of libraries to load, and one may lie in such a room.
+        _ => format!("{}-{}", site.name.replace(':', "-x"), arm_name(id, twin)),
     }
 }
 
@@ -376,12 +407,4 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
         .to_socket_addrs()
         .map_err(|error| format!("{host}: {error}"))?;
     found.next().ok_or_else(|| format!("{host} has no address"))
-}
-
-/// The password in the URL, so that it can be kept out of what is written.
-fn password(url: &StoreUrl) -> Option<String> {
-    let url = url::Url::parse(&url.with_secrets()).ok()?;
-    url.password()
-        .filter(|password| !password.is_empty())
-        .map(str::to_owned)
 }
