@@ -99,15 +99,8 @@ fn is_at(traces: &Traces, store: &StoreUrl) -> bool {
     place(&theirs).is_some_and(|it| Some(it) == place(store))
 }
 
-/// Where a store is, however its URL is written.
-#[derive(PartialEq)]
-struct Place {
-    kind: &'static str,
-    servers: Vec<(String, u16)>,
-    database: String,
-}
-
-fn place(store: &StoreUrl) -> Option<Place> {
+/// Hosts and ports, and kind and database.
+fn place(store: &StoreUrl) -> Option<(Vec<(String, u16)>, String)> {
     let mut servers: Vec<(String, u16)> = store
         .places()
         .into_iter()
@@ -123,11 +116,7 @@ fn place(store: &StoreUrl) -> Option<Place> {
     let path = rest.split_once('/').map_or("", |(_, path)| path);
     let path = path.split(['?', '#']).next().unwrap_or_default().trim_matches('/');
     let database = Some(path).filter(|it| !it.is_empty());
-    Some(Place {
-        kind: store.kind(),
-        servers,
-        database: database.unwrap_or("0").to_owned(),
-    })
+    Some((servers, format!("{} {}", store.kind(), database.unwrap_or("0"))))
 }
 
 #[cfg(test)]

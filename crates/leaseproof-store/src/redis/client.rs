@@ -10,7 +10,7 @@ use crate::patience::Patience;
 use crate::redis::allow::allows;
 use crate::redis::link::{Link, named, unreachable};
 use crate::redis::monitor::follow;
-use crate::redis::sentinels::Sentinels;
+use crate::redis::sentinels::{For, Sentinels};
 use crate::redis::server::Server;
 use crate::redis::slots::{self, Redirect, Routes};
 use crate::url::{Place, RedisUrl, Way};
@@ -30,6 +30,9 @@ const TIME_OUTS: u8 = 3;
 
 /// How often a cluster may send us on with one question.
 const REDIRECTS: usize = 5;
+
+/// After so long without an answer the Sentinels are asked first.
+const IDLE: Duration = Duration::from_millis(200);
 
 /// How long the Sentinels may take to confirm an answer.
 const CONFIRM: Duration = Duration::from_millis(500);
@@ -199,7 +202,7 @@ impl Client {
         // An answer at the very end of the patience is worth a confirmation, too.
         let mut part = Patience::new(patience.left().max(CONFIRM));
         let whole = part.left();
-        let primary = self.primary(&mut part);
+        let primary = self.named(For::Confirmation, &mut part);
         patience.take(whole.saturating_sub(part.left()));
         let primary = primary?;
         if primary == *place {
@@ -213,6 +216,10 @@ impl Client {
 
     /// The primary by the newest word of the Sentinels.
     pub(crate) fn primary(&mut self, patience: &mut Patience) -> Result<Place, StoreError> {
+        self.named(For::Connection, patience)
+    }
+
+    fn named(&mut self, purpose: For, patience: &mut Patience) -> Result<Place, StoreError> {
         for question in Sentinels::questions("").iter() {
             self.check(std::iter::once(question))?;
         }
@@ -225,7 +232,7 @@ impl Client {
         } = self;
         // Invariant: taken by drop alone.
         let runtime = runtime.as_ref().expect("the runtime lives as long as the client");
-        runtime.block_on(sentinels.primary(url, tls.as_ref(), patience))
+        runtime.block_on(sentinels.primary(url, tls.as_ref(), purpose, patience))
     }
 
     fn ask_cluster(
@@ -274,10 +281,18 @@ impl Client {
             Way::Server | Way::Quorum => Ok(self.url.place().clone()),
             Way::Sentinel { .. } => {
                 self.forget_ended();
-                match self.links.first() {
-                    Some(link) => Ok(link.place.clone()),
-                    None => self.primary(patience),
+                let Some(place) = self.links.first().map(|link| link.place.clone()) else {
+                    return self.primary(patience);
+                };
+                // Another may have taken over meanwhile, and the old one may never answer.
+                if boot_now().since(self.answered) > IDLE
+                    && let Ok(primary) = self.named(For::Confirmation, patience)
+                    && primary != place
+                {
+                    self.drop_link(&place);
+                    return Ok(primary);
                 }
+                Ok(place)
             }
             Way::Cluster => {
                 if !self.routes.are_known() {

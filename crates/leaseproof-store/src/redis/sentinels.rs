@@ -17,11 +17,21 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// For how long the others are waited for, once a Sentinel is silent.
+/// For how long all are waited for, where most of them are known to have nothing new to say.
 const EACH: Duration = Duration::from_millis(200);
 
-/// For how long a Sentinel that was silent is not asked again.
+/// For how long a Sentinel that was silent is not asked again for a confirmation.
 const APART: Duration = Duration::from_secs(1);
+
+/// What the primary is asked for.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(super) enum For {
+    /// A new connection: it is worth a wait, since the one that leads a failover knows first, and writes it down before
+    /// it answers again.
+    Connection,
+    /// A confirmation of an answer.
+    Confirmation,
+}
 
 /// The Sentinels of a URL.
 pub(super) struct Sentinels {
@@ -67,27 +77,28 @@ impl Sentinels {
         &mut self,
         url: &RedisUrl,
         tls: Option<&Tls>,
+        purpose: For,
         patience: &mut Patience,
     ) -> Result<Place, StoreError> {
         let Way::Sentinel { service, .. } = &url.way else {
             return Err(StoreError::Unexpected("no Sentinel is named".to_owned()));
         };
         let now = boot_now();
-        let all_silent = self.desks.iter().all(|desk| desk.silent_until > now);
+        let ask_all = purpose == For::Connection || self.desks.iter().all(|desk| desk.silent_until > now);
         let mut questions = Pipeline::new();
         for question in Self::questions(service) {
             questions.add_command(question);
         }
         let mut asked = JoinSet::new();
         for (number, desk) in self.desks.iter().enumerate() {
-            if desk.silent_until > now && !all_silent {
+            if desk.silent_until > now && !ask_all {
                 continue;
             }
             let (url, place, tls) = (url.clone(), desk.place.clone(), tls.cloned());
             let (connection, questions) = (desk.connection.clone(), questions.clone());
             asked.spawn(async move { (number, ask(&url, &place, tls.as_ref(), connection, &questions).await) });
         }
-        let part = if all_silent { patience.left() } else { EACH };
+        let part = if ask_all { patience.left() / 2 } else { EACH };
         let mut heard = vec![None; self.desks.len()];
         let mut waiting: Vec<usize> = Vec::new();
         let mut wait = Patience::new(part.min(patience.left()));
@@ -115,7 +126,7 @@ impl Sentinels {
                     desk.silent_until = now.plus(APART);
                     why.push(error);
                 }
-                None if desk.silent_until > now && !all_silent => {}
+                None if desk.silent_until > now && !ask_all => {}
                 None => {
                     desk.connection = None;
                     desk.silent_until = now.plus(APART);
