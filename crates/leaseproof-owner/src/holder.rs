@@ -32,8 +32,9 @@ use std::time::Duration;
 /// The longest sleep at a time: a sleep of the whole machine is noticed at its end.
 const SLICE: Duration = Duration::from_millis(100);
 
-/// The token that a ghost grant claims: beyond anything that a counter has reached in a run.
-const GHOST_TOKEN: u64 = 1_000;
+/// The token that a ghost grant claims: beyond anything that a counter has reached in a run, and beyond a
+/// ZooKeeper that has changed its leader often, which counts from 2^32 on with each.
+const GHOST_TOKEN: u64 = 1 << 52;
 
 /// The exit status after the lease was lost, where that ends the process.
 const LOST: u8 = 1;
