@@ -124,12 +124,44 @@ fn an_old_primary_that_woke_is_not_believed() {
     let (_, reading) = observer.read(KEY).expect("a reading");
     assert_ne!(reading.epoch, old.epoch);
     assert_eq!(reading.held.expect("it is held").holder, thief.holder);
-    let done = owner.renew(&grant, LONG, PATIENT);
-    assert_eq!((done.outcome, done.refusal), (Outcome::Unknown, None), "{done:?}");
-    let reason = done.reason.expect("a reason");
-    assert!(reason.contains("its answer does not count"), "{reason}");
-    // The next attempt asks the right one, which refuses.
+    // Silent for so long, it is not even asked: the right one refuses.
     assert_eq!(owner.renew(&grant, LONG, PATIENT).refusal, Some(Refusal::NotTheHolder));
+}
+
+#[test]
+fn an_answer_of_a_server_that_is_no_primary_any_more_does_not_count() {
+    let test = "an_answer_of_a_server_that_is_no_primary_any_more_does_not_count";
+    let watched = watched!(test, NEVER);
+    let other = match RedisServer::start() {
+        Ok(server) => server,
+        Err(why) => return skip(test, &why),
+    };
+    let (mut owner, _) = clients(&watched);
+    let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+    let done = std::thread::scope(|scope| {
+        // It renews without a break: no pause makes it look who is the primary.
+        let renews = scope.spawn(|| {
+            for _ in 0..1_000_000 {
+                let done = owner.renew(&grant, LONG, PATIENT);
+                if done.outcome != Outcome::Applied {
+                    return done;
+                }
+            }
+            panic!("it was never told");
+        });
+        let port = other.port().to_string();
+        for number in 0..3 {
+            watched.sentinel(number, &["SENTINEL", "REMOVE", redis_many::SERVICE]);
+            watched.sentinel(
+                number,
+                &["SENTINEL", "MONITOR", redis_many::SERVICE, "127.0.0.1", &port, "2"],
+            );
+        }
+        renews.join().expect("it ends")
+    });
+    // The old one has applied it, as ever, and that is worth nothing.
+    assert_eq!((done.outcome, done.refusal), (Outcome::Unknown, None), "{done:?}");
+    assert_eq!(owner.renew(&grant, LONG, PATIENT).refusal, Some(Refusal::Gone));
 }
 
 #[test]

@@ -14,8 +14,8 @@ pub struct VerifyArgs {
     /// rediss://…, for TLS (?ca=FILE names a CA of its own). Given again: the run is on all of them, side by side.
     #[arg(long, value_name = "URL", help_heading = "Plan")]
     pub store: Vec<String>,
-    /// Start a server of this kind for the run (redis, postgres, etcd, zookeeper, consul), and run on it; etcd:3
-    /// starts three members. Only such a store meets faults of a store. Can be given again.
+    /// Start a server of this kind for the run (redis, redis-sentinel, postgres, etcd, zookeeper, consul), and run
+    /// on it; etcd:3 starts three members. Only such a store meets faults of a store. Can be given again.
     #[arg(long, value_name = "KIND", help_heading = "Plan")]
     pub start_store: Vec<String>,
     /// The key that runs are named after, below the prefix.

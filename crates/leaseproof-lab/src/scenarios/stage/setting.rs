@@ -78,7 +78,7 @@ impl<'a> Stage<'a> {
                     leaseproof_fault::shim::availability()?;
                     if site.own.is_none_or(|own| !own.recipe.steppable) {
                         return Err(format!(
-                            "no clock of {} can be stepped alone: it ends leases by a steady clock, or reads it without libc",
+                            "no clock of {} can be stepped alone: it has several, ends leases by a steady one, or reads it without libc",
                             site.facts.kind
                         ));
                     }
