@@ -17,6 +17,9 @@ pub const HEARTBEAT: Duration = Duration::from_secs(10);
 /// So many requests go to the server at a time.
 const AT_ONCE: usize = 500;
 
+/// So many connections make the leases.
+const FILLING: usize = 16;
+
 /// The store that is filled.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, ValueEnum)]
 pub enum Store {
@@ -114,14 +117,31 @@ impl Load {
         }
     }
 
+    /// On several connections: the first lease must not end before the last one is made.
+    fn fill(&self, count: usize, all: &[usize]) -> Result<(), String> {
+        let (mark, made) = (self.mark(), |part: &[usize]| self.made(count, part));
+        std::thread::scope(|scope| {
+            let parts = all.chunks(all.len().div_ceil(FILLING).max(1)).map(|some| {
+                let address = self.address();
+                let requests: Vec<(String, usize)> = some.chunks(AT_ONCE).map(made).collect();
+                scope.spawn(move || {
+                    let mut stream = TcpStream::connect(address).map_err(|error| error.to_string())?;
+                    requests.iter().try_for_each(|it| send(&mut stream, it, mark))
+                })
+            });
+            let parts: Vec<_> = parts.collect();
+            parts
+                .into_iter()
+                .try_for_each(|part| part.join().map_err(|_| "the filling failed".to_owned())?)
+        })
+    }
+
     /// Makes the leases, and renews each once a heartbeat.
     pub fn renew(&self, count: usize, stop: Arc<AtomicBool>) -> Result<Renewer, String> {
         let mut stream = TcpStream::connect(self.address()).map_err(|error| error.to_string())?;
         let all: Vec<usize> = (0..count).collect();
         let mark = self.mark();
-        for part in all.chunks(AT_ONCE) {
-            send(&mut stream, &self.made(count, part), mark)?;
-        }
+        self.fill(count, &all)?;
         let rounds: Vec<(String, usize)> = all.chunks(AT_ONCE / 5).map(|part| self.renewed(count, part)).collect();
         let slice = HEARTBEAT / u32::try_from(rounds.len()).unwrap_or(1);
         Ok(std::thread::spawn(move || {

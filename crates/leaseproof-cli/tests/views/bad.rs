@@ -427,7 +427,7 @@ fn a_hundred_thousand_keys_consul_ok() {
         let set = |n: &usize| format!(r#"{{"KV":{{"Verb":"set","Key":"shards/{n}","Value":"eA=="}}}}"#);
         let body = part.iter().map(set).collect::<Vec<_>>().join(",");
         let answer = server.http("PUT", "/v1/txn", &format!("[{body}]"));
-        assert!(answer.contains("\"Errors\":null"), "{answer}");
+        assert!(answer.contains("\"Errors\": null"), "{answer}");
     }
     watches_many(&room, &server.url());
 }
