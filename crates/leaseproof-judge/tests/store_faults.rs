@@ -52,7 +52,7 @@ fn a_lease_that_a_stepped_clock_ended_is_the_store_s() {
     assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
 }
 
-/// The expiry that moves up with the leader is no renewal by anybody.
+/// The expiry that moves up with the leader need not be a renewal by anybody.
 #[test]
 fn a_lease_whose_expiry_moves_up_with_the_leader_ok() {
     let judged = server::failover().judged();
@@ -60,7 +60,7 @@ fn a_lease_whose_expiry_moves_up_with_the_leader_ok() {
     assert_eq!(codes(&judged), ["LP017"]);
     let found = &judged.findings[0];
     assert_eq!(found.subject, Subject::Store);
-    assert!(found.says.contains("no renewal by anybody"), "{}", found.says);
+    assert!(found.says.contains("need not be a renewal by anybody"), "{}", found.says);
 }
 
 /// Until another leads nobody is granted anything; when that was is not known where no member said so.

@@ -74,7 +74,7 @@ fn leader_changed(timeline: &Timeline<'_>, fault: &Fault<'_>) -> Option<Finding>
     let (says, event) = match moved {
         Some((grant, event, up)) => (
             format!(
-                "the store's leader changed, and the expiry of {} moved up by {} with it: that is no renewal by anybody",
+                "the store's leader changed, and the expiry of {} moved up by {} with it: that need not be a renewal by anybody",
                 grant.label(),
                 ms(up)
             ),

@@ -251,7 +251,7 @@ mod tests {
 
     fn url() -> RedisUrl {
         match "redis+sentinel://h:1/s".parse() {
-            Ok(StoreUrl::Redis(url)) => url,
+            Ok(StoreUrl::Redis(url)) => *url,
             other => panic!("{other:?}"),
         }
     }

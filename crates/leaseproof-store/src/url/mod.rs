@@ -53,7 +53,7 @@ pub enum StoreUrl {
     /// `redis://[user:password@]host[:port][/db]`, `redis+sentinel://host:port,…/service[/db]`,
     /// `redis+cluster://host:port,…` or `redlock://host:port,host:port,host:port[/db]`; `rediss…://` and
     /// `redlocks://` for TLS.
-    Redis(RedisUrl),
+    Redis(Box<RedisUrl>),
     /// `zookeeper://[user:password@]host[:port][/chroot]`, or `zookeepers://` for TLS; `?recipe=lock` for the
     /// queues of kazoo and Curator.
     #[cfg(feature = "zookeeper")]
@@ -100,7 +100,7 @@ impl FromStr for StoreUrl {
             .ok_or_else(|| refuse(text, format!("it has no scheme: {HOW}")))?;
         match scheme {
             "sqlite" => sqlite(text, rest),
-            scheme if redis::SCHEMES.contains(&scheme) => RedisUrl::parse(text, scheme).map(Self::Redis),
+            scheme if redis::SCHEMES.contains(&scheme) => RedisUrl::parse(text, scheme).map(|url| Self::Redis(Box::new(url))),
             #[cfg(feature = "etcd")]
             "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
             #[cfg(feature = "postgres")]
@@ -276,7 +276,7 @@ impl StoreUrl {
                 url.server.others = Others::of(others);
                 Self::Consul(url)
             }
-            Self::Redis(url) => Self::Redis(url.behind(places)),
+            Self::Redis(url) => Self::Redis(Box::new(url.behind(places))),
             other => other,
         }
     }
@@ -308,7 +308,7 @@ impl StoreUrl {
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
         match self {
             Self::Sqlite(_) => self.clone(),
-            Self::Redis(url) => Self::Redis(url.moved(host, port)),
+            Self::Redis(url) => Self::Redis(Box::new(url.moved(host, port))),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => Self::Etcd(server.moved_to(host, port)),
             #[cfg(feature = "postgres")]

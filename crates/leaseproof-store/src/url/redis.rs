@@ -418,7 +418,7 @@ mod tests {
 
     fn redis(text: &str) -> RedisUrl {
         match url(text) {
-            StoreUrl::Redis(url) => url,
+            StoreUrl::Redis(url) => *url,
             other => panic!("{other} is no Redis"),
         }
     }
