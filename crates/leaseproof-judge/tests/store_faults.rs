@@ -60,7 +60,11 @@ fn a_lease_whose_expiry_moves_up_with_the_leader_ok() {
     assert_eq!(codes(&judged), ["LP017"]);
     let found = &judged.findings[0];
     assert_eq!(found.subject, Subject::Store);
-    assert!(found.says.contains("need not be a renewal by anybody"), "{}", found.says);
+    assert!(
+        found.says.contains("need not be a renewal by anybody"),
+        "{}",
+        found.says
+    );
 }
 
 /// Until another leads nobody is granted anything; when that was is not known where no member said so.

@@ -100,7 +100,9 @@ impl FromStr for StoreUrl {
             .ok_or_else(|| refuse(text, format!("it has no scheme: {HOW}")))?;
         match scheme {
             "sqlite" => sqlite(text, rest),
-            scheme if redis::SCHEMES.contains(&scheme) => RedisUrl::parse(text, scheme).map(|url| Self::Redis(Box::new(url))),
+            scheme if redis::SCHEMES.contains(&scheme) => {
+                RedisUrl::parse(text, scheme).map(|url| Self::Redis(Box::new(url)))
+            }
             #[cfg(feature = "etcd")]
             "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
             #[cfg(feature = "postgres")]
