@@ -51,6 +51,9 @@ pub struct StoreFacts {
     /// TTLs are granted in multiples of this, rounded up; zero where any TTL is granted as asked.
     #[serde(default)]
     pub ttl_step: Duration,
+    /// Whether a grant counts only once a second step is done, while its TTL runs from the first.
+    #[serde(default)]
+    pub grants_in_steps: bool,
 }
 
 /// What a record from before these fields says: its stores showed both.

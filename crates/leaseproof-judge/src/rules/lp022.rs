@@ -16,6 +16,11 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let asked = timeline.ask.budget.ttl;
     let tolerance = TOLERANCE + timeline.ask.store.early_slack;
+    // What an acquire of several steps takes is cut off its TTL: as long as an owner waits for an answer.
+    let steps = match timeline.ask.store.grants_in_steps {
+        true => timeline.ask.budget.renew_timeout,
+        false => Duration::ZERO,
+    };
     let mut told = BTreeSet::new();
     let mut found = Vec::new();
     for grant in &timeline.grants {
@@ -31,7 +36,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             (None, Some(ttl)) => (ttl, ttl),
             (None, None) => continue,
         };
-        if (least > asked + tolerance || most + tolerance < asked) && told.insert(owner) {
+        if (least > asked + tolerance || most + tolerance + steps < asked) && told.insert(owner) {
             let says = format!(
                 "{} got its lease for {}, and the plan says {}",
                 timeline.owners[owner].name,

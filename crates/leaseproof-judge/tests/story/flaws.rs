@@ -162,6 +162,14 @@ pub fn granted_for(ttl: f64) -> Story {
     s
 }
 
+/// Where a grant counts once its second step is done.
+#[must_use]
+pub fn granted_in_steps(ttl: f64) -> Story {
+    let mut s = granted_for(ttl);
+    s.ask.store.grants_in_steps = true;
+    s
+}
+
 #[must_use]
 pub fn dropped_output(dropped: u64) -> Story {
     over_ttl(|s| {

@@ -94,6 +94,7 @@ impl Story {
                     shows_renewals: true,
                     renewals_apart: Duration::ZERO,
                     ttl_step: Duration::ZERO,
+                    grants_in_steps: false,
                 },
                 budget: budget(),
                 key: "canary/story".to_owned(),

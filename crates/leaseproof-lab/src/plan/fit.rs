@@ -109,6 +109,7 @@ mod tests {
             shows_renewals: true,
             renewals_apart: Duration::from_millis(apart),
             ttl_step: Duration::from_millis(step),
+            grants_in_steps: false,
         }
     }
 

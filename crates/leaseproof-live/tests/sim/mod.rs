@@ -51,6 +51,7 @@ pub fn redis() -> StoreFacts {
         shows_renewals: true,
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
+        grants_in_steps: false,
     }
 }
 

@@ -54,6 +54,7 @@ pub fn ask(scenario: ScenarioId, witness: WitnessMode) -> Ask {
             shows_renewals: true,
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
+            grants_in_steps: false,
         },
         budget: Budget::standard(),
         key: HOSTILE.to_owned(),

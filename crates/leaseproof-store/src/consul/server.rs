@@ -159,6 +159,7 @@ impl Server {
             shows_renewals: false,
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
+            grants_in_steps: false,
         }
     }
 }

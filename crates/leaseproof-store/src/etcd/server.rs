@@ -63,6 +63,7 @@ pub(super) fn facts(version: &str, floor: Duration, layout: Layout) -> StoreFact
         shows_renewals: true,
         renewals_apart: Duration::from_secs(1),
         ttl_step: Duration::from_secs(1),
+        grants_in_steps: false,
     }
 }
 

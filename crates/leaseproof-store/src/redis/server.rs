@@ -104,6 +104,7 @@ impl Server {
             shows_renewals: true,
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
+            grants_in_steps: false,
         }
     }
 }

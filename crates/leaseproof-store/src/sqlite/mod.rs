@@ -48,5 +48,6 @@ pub(crate) fn facts() -> StoreFacts {
         shows_renewals: true,
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
+        grants_in_steps: false,
     }
 }

@@ -98,6 +98,7 @@ impl Server {
             shows_renewals: false,
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
+            grants_in_steps: false,
         };
         Ok((facts, most))
     }

@@ -113,6 +113,7 @@ impl Observer {
                     "fewer than a majority of the servers show the holder: on the others the key is gone, or \
                                 another's, by their own wall clocks"
                         .to_owned(),
+                grants_in_steps: true,
                 ..of_one
             },
             seen: Seen::new(),
