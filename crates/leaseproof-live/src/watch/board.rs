@@ -95,6 +95,10 @@ pub struct StoreState {
     pub epoch_changes: u32,
     /// Rounds that were not answered.
     pub failures: u64,
+    /// Whether what answers may be behind the store: a replica.
+    pub may_be_behind: bool,
+    /// Whether it ever was.
+    pub was_behind: bool,
 }
 
 /// What is known about the monitor itself.
@@ -306,6 +310,12 @@ impl Board {
         }
     }
 
+    /// Whether what answered may be behind the store: to be told before its readings are.
+    pub fn store_may_be_behind(&mut self, behind: bool) {
+        self.store.may_be_behind = behind;
+        self.store.was_behind |= behind;
+    }
+
     /// A reading of a lease.
     pub fn lease_saw(&mut self, place: Place, at: Moment, reading: &Reading, notices: &mut Vec<Notice>) {
         self.lease_saw_expiry(place, at, None, reading, notices);
@@ -329,6 +339,13 @@ impl Board {
                 key: Arc::clone(&entry.key),
                 change,
             });
+        }
+        // A replica that shows nobody may just not have heard of the grant.
+        if let Some(belief) = &mut entry.belief
+            && entry.lease.grant.is_none()
+            && !self.store.may_be_behind
+        {
+            belief.nobody_at(at);
         }
         settle(entry, at.latest, &self.terms, &mut self.own, notices);
     }

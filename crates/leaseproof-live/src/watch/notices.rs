@@ -40,7 +40,7 @@ pub fn line(notice: &Notice) -> String {
 }
 
 /// A text that others chose, with nothing in it that moves a terminal's cursor.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     leaseproof_report::visible::visible(text).to_string()
 }
 
