@@ -44,6 +44,8 @@ pub enum Notice {
         key: Arc<str>,
         /// By how much, at least.
         by: Duration,
+        /// Whether no reading ever showed anybody to hold it: the plan may name another key than the owner's.
+        never_held: bool,
     },
     /// The store shows something new of a lease.
     Changed {
@@ -442,6 +444,7 @@ fn settle(entry: &mut Entry, now: BootNanos, terms: &Terms, own: &mut Own, notic
         notices.push(Notice::Diverged {
             key: Arc::clone(&entry.key),
             by,
+            never_held: entry.lease.was_never_held(),
         });
     }
 }

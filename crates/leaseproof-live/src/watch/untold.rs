@@ -37,9 +37,9 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
         }
     };
     // Below a prefix a free key is a lease that was let go; a key that the plan names is to be held.
-    let all_free = board.iter().all(|(_, it)| never_held(it));
+    let all_free = board.iter().all(|(_, it)| it.lease.was_never_held());
     of("no reading shows it held", &|it| {
-        (it.named || all_free) && never_held(it) && it.lease.unreadable.is_none()
+        (it.named || all_free) && it.lease.was_never_held() && it.lease.unreadable.is_none()
     });
     of("the key holds no lease", &|it| it.lease.unreadable.is_some());
     of("its owner never said what it believes", &|it| {
@@ -63,10 +63,6 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
         reasons.push("there was no lease to look at".to_owned());
     }
     reasons
-}
-
-fn never_held(entry: &Entry) -> bool {
-    entry.lease.grant.is_none() && entry.lease.ended.is_none()
 }
 
 /// The label, where it has one, as in the metrics.

@@ -3,6 +3,7 @@
 use crate::tape::{KEY, Tape, at, ms};
 use leaseproof_live::watch::belief::{Belief, Claim};
 use leaseproof_live::watch::board::Notice;
+use leaseproof_live::watch::notices::line;
 use leaseproof_live::watch::untold::untold;
 use leaseproof_model::clock::Stamp;
 use std::time::Duration;
@@ -70,6 +71,8 @@ fn a_token_that_is_claimed_before_and_after_a_reading_of_nobody_bad() {
     assert!(diverged(&tape).is_empty(), "no reading confirms it yet");
     free(&mut tape, 1100);
     assert_eq!(diverged(&tape), [Duration::from_millis(898)]);
+    let told = tape.notices.last().map(line).expect("a notice");
+    assert!(told.contains("is this the owner's key?"), "{told}");
     tape.report(2000, 2000, Claim::Holds, Some(1));
     free(&mut tape, 2100);
     let by = tape.series("divergence_seconds", 2150).expect("a number");
