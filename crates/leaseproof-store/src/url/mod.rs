@@ -341,6 +341,26 @@ impl StoreUrl {
         }
     }
 
+    /// Whether `?recipe=lock` can be added to it: the store has locks of its own tools.
+    #[must_use]
+    pub fn takes_recipe(&self) -> bool {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(url) => !url.layout.is_recipe(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => !url.layout.is_recipe(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => !url.layout.is_recipe(),
+            _ => false,
+        }
+    }
+
+    /// Whether one server has several databases that a URL tells apart by a number.
+    #[must_use]
+    pub fn has_numbered_databases(&self) -> bool {
+        matches!(self, Self::Redis(url) if url.has_numbered_databases())
+    }
+
     /// The URL with its password: for the environment of an owner, never for an eye or a file.
     #[must_use]
     pub fn with_secrets(&self) -> String {
