@@ -1,6 +1,7 @@
 //! What a server says about itself, and its errors in our words.
 
 use crate::error::StoreError;
+use crate::postgres::table::Table;
 use crate::url::PostgresUrl;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub(crate) struct Server {
     pub(crate) identity: Option<String>,
     /// Whether it is a standby.
     pub(crate) replica: bool,
+    /// What stood behind the table's name; `None` where nothing did.
+    pub(crate) table: Option<Table>,
 }
 
 impl Server {
@@ -37,12 +40,13 @@ impl Server {
                 self.full_version
             ));
         }
-        (self.number < OLDEST).then(|| {
-            format!(
+        if self.number < OLDEST {
+            return Some(format!(
                 "it is PostgreSQL {}: 12 is the oldest that will do",
                 self.number / 10_000
-            )
-        })
+            ));
+        }
+        self.table.as_ref().and_then(Table::unusable)
     }
 
     /// `15.18`.

@@ -236,3 +236,41 @@ fn tls() {
     let error = open_observer(&plain, PATIENT).err().expect("no TLS").to_string();
     assert!(error.contains("no encryption"), "{error}");
 }
+
+#[test]
+fn what_is_no_plain_table_is_refused() {
+    let server = server!("what_is_no_plain_table_is_refused");
+    server.psql(
+        "CREATE VIEW seen AS SELECT * FROM leaseproof_lease; \
+         CREATE TABLE parts (LIKE leaseproof_lease) PARTITION BY LIST (key); \
+         CREATE TABLE part PARTITION OF parts DEFAULT; \
+         CREATE TABLE heir () INHERITS (leaseproof_lease); \
+         CREATE TABLE plain (LIKE leaseproof_lease);",
+    );
+    for (table, part) in [
+        ("seen", "public.seen is a view"),
+        ("parts", "public.parts is a partitioned table"),
+        ("part", "a partition"),
+        ("heir", "inherits from another"),
+        ("leaseproof_lease", "that others inherit from"),
+    ] {
+        let store = url(&format!("{}?table={table}", server.url()));
+        for error in [
+            open_observer(&store, PATIENT).err(),
+            open_administrator(&store, PATIENT).err(),
+            open_inspector(&store, PATIENT).err(),
+        ] {
+            let error = error.expect(table);
+            assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+            let words = error.to_string();
+            assert!(words.contains(part) && words.contains("?table=NAME"), "{words}");
+        }
+        let done = open_lease(&store, PATIENT)
+            .expect("lazy")
+            .acquire(KEY, "a", LONG, PATIENT);
+        assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+    }
+    let plain = url(&format!("{}?table=plain", server.url()));
+    let mut observer = open_observer(&plain, PATIENT).expect("it is plain");
+    assert_eq!(observer.read(KEY).expect("a reading").1.held, None);
+}
