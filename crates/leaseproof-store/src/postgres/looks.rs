@@ -21,9 +21,10 @@ macro_rules! reading {
 }
 
 /// What a session depends on, whatever the server's defaults are: statements that wait for a row look at
-/// its new state only in this isolation.
-pub(super) const SETTLE: &str =
-    "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = on";
+/// its new state only in this isolation. And a row that a policy hides would look like a free lease: with
+/// row security off the server refuses the question instead.
+pub(super) const SETTLE: &str = "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = on; \
+     SET row_security = off";
 
 /// Who answers.
 pub(super) const WHO: &str = "SELECT version(), current_setting('server_version_num')::int4, pg_is_in_recovery()";
@@ -102,7 +103,10 @@ pub(super) const SESSIONS: &str = "SELECT pid, coalesce(usename::text, '') AS us
 
 /// The list; `docs/inspect.md` has it too, and a test compares.
 pub(crate) const ALLOWED: &[Allowed] = &[
-    Allowed::always(SETTLE, "of this session alone: the server refuses writes on it"),
+    Allowed::always(
+        SETTLE,
+        "of this session alone: the server refuses writes on it, and a look that would hide rows",
+    ),
     Allowed::always(WHO, "version and role"),
     Allowed::always(IDENTITY, "the epoch: which database files, which timeline"),
     Allowed::always(TABLE, "whether the table is a plain one, and in which schema"),

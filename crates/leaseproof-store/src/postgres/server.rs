@@ -49,6 +49,11 @@ impl Server {
         self.table.as_ref().and_then(Table::unusable)
     }
 
+    /// The table's name with its schema, as this session finds it; `given` where nothing was there.
+    pub(crate) fn table_name<'a>(&'a self, given: &'a str) -> &'a str {
+        self.table.as_ref().map_or(given, |table| &table.name)
+    }
+
     /// `15.18`.
     fn version(&self) -> String {
         format!("{}.{}", self.number / 10_000, self.number % 10_000)
@@ -130,6 +135,11 @@ pub(crate) fn refusal(url: &PostgresUrl, error: &DbError) -> StoreError {
         | &SqlState::WRONG_OBJECT_TYPE => {
             format!("{table} is no table of leases: name another by ?table=NAME")
         }
+        // By the place in its code, since its words are of its own language.
+        &SqlState::INSUFFICIENT_PRIVILEGE if error.routine() == Some("check_enable_rls") => format!(
+            "this user sees the table {table} through row-level security, so that a hidden row would look free: look \
+             as its owner or with BYPASSRLS"
+        ),
         &SqlState::INSUFFICIENT_PRIVILEGE => format!(
             "this user lacks a permission: an owner needs GRANT SELECT, INSERT, UPDATE ON {table}, an observer SELECT"
         ),
