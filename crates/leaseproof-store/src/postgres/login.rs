@@ -163,7 +163,7 @@ async fn stream(url: &PostgresUrl, tls: Option<&Tls>, gate: Arc<Gate>) -> Result
         }
     }
     let inner = secured(stream, tls).await.map_err(lost)?;
-    Ok(Gated::over(inner, gate))
+    Ok(Gated::over(inner, gate).bounded())
 }
 
 /// Lets the kernel notice a connection that is gone. A session of the server's outlives a client that
