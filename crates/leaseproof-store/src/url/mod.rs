@@ -469,7 +469,12 @@ mod tests {
                 "redis://127.0.0.1:7461/0?password=s3cret",
                 "redis://127.0.0.1:7461/0?password=***",
             ),
-            ("redis://h/0?Auth_Token=s3cret&x=1", "redis://h/0?Auth_Token=***&x=1"),
+            ("redis://h/0?Auth_Token=s3cret&x=1", "redis://h/0?Auth_Token=***&x=***"),
+            ("redis://h/0?apikey=s3cret&ca=a.pem", "redis://h/0?apikey=***&ca=a.pem"),
+            (
+                "redis+sentinel://h:1/m?sentinel_pasword=s3cret",
+                "redis+sentinel://h:1/m?sentinel_pasword=***",
+            ),
             ("redis://h:1/0?password=s3@cret", "redis://h:***"),
             ("redis://me:s3/cret@h", "redis://me:***@h"),
             ("redis://me:1/s3cret@h", "redis://me:***@h"),

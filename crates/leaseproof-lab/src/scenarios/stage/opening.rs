@@ -74,6 +74,7 @@ impl Stage<'_> {
     fn check_ttl(&self) -> Step {
         let expires = self.scene.grant.as_ref().and_then(|grant| grant.expires);
         let bound = self.scene.grant.as_ref().and_then(|grant| grant.bound);
+        let bound = bound.filter(|&bound| !self.ask.store.is_only_the_most(bound));
         let left = expires.map_or(bound.unwrap_or_default(), |expires| expires.earliest.since(boot_now()));
         let ttl = self.budget().ttl;
         if left <= ttl + ttl / 4 {
