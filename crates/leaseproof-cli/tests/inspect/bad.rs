@@ -60,6 +60,14 @@ fn calls_bad() {
     let room = Room::new();
     room.run(&["inspect"]).refused_by_clap("<URL>");
     room.run(&["inspect", "redis://127.0.0.1:1"]).refused_by_clap("<KEY>");
+    for words in [
+        &["--store", "redis://:geheim@127.0.0.1:1", "--key", "k"][..],
+        &["--key=k", "redis://127.0.0.1:1"],
+    ] {
+        let ran = room.run(&[&["inspect"], words].concat());
+        ran.refused_by_clap("the store and the key are given in order: leaseproof inspect URL KEY");
+        assert!(!ran.stderr.contains("geheim"), "{ran:#?}");
+    }
     room.run(&["inspect", "127.0.0.1", "k"]).refused(&["has no scheme"]);
     room.run(&["inspect", "redis://127.0.0.1:1", ""])
         .refused(&["the key is empty"]);
@@ -203,7 +211,7 @@ fn keys_bad() {
     let ran = look("redisson");
     ran.cannot_tell(&[
         "a hash (field count 1)",
-        "shown, not guessed",
+        "this is no plain lease: the key holds a hash",
         "stored as listpack",
         "ms are left",
     ]);

@@ -290,6 +290,9 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
                 &format!("allow this user to ask: {}", store.refused.join(", ")),
             );
         }
+        if let Some(elsewhere) = &store.key.elsewhere {
+            lacks("whether somebody holds the lock all the same", elsewhere);
+        }
         if let Form::Foreign(_) = store.key.form {
             lacks("what the key's client means by it", "read that client's own documents");
         }

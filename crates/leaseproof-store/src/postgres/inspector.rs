@@ -183,6 +183,7 @@ impl Inspect for Inspector {
             false => format!("{keys} rows"),
         };
         Ok(KeyForm {
+            elsewhere: None,
             namespace: format!("table {}: {keys}", self.url.table),
             form: match there {
                 false => Form::Absent,
