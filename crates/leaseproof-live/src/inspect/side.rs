@@ -37,8 +37,9 @@ const STARVED: f64 = 0.25;
 #[must_use]
 pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     let mut reasons: Vec<(Side, String)> = Vec::new();
-    if let Some(why) = seen.unreachable {
-        reasons.push((Side::Store, format!("nothing can be read: {why}")));
+    if seen.unreachable.is_some() {
+        // Why stands in the answer itself.
+        reasons.push((Side::Store, "nothing can be read".to_owned()));
     }
     reasons.extend(seen.owner.into_iter().flat_map(by_process));
     if let Some(owner) = seen.owner {
