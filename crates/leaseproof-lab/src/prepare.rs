@@ -332,9 +332,13 @@ fn store_facts(plan: &Plan, url: &StoreUrl, run: &str, traces: &mut Traces) -> R
             if foreign > 0 {
                 return Err(format!(
                     "the store {url} holds {foreign} {} outside the canary prefix `{}`: it seems to serve somebody; \
-                     use an empty one (another database number will do), or add --allow-shared-store",
+                     use an empty one{}, or add --allow-shared-store",
                     if foreign == 1 { "key" } else { "keys" },
-                    plan.store.prefix
+                    plan.store.prefix,
+                    match url.has_numbered_databases() {
+                        true => " (another database number will do)",
+                        false => "",
+                    }
                 ));
             }
         }

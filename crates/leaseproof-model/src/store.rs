@@ -56,6 +56,15 @@ pub struct StoreFacts {
     pub grants_in_steps: bool,
 }
 
+impl StoreFacts {
+    /// Whether a bound that a reading shows is only the most that this store grants, since the lease's own TTL
+    /// could not be learnt: then it says nothing of what was asked for.
+    #[must_use]
+    pub fn is_only_the_most(&self, bound: Duration) -> bool {
+        self.ttl_ceiling.is_some_and(|ceiling| bound >= ceiling)
+    }
+}
+
 /// What a record from before these fields says: its stores showed both.
 fn shown() -> bool {
     true

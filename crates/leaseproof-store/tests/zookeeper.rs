@@ -219,8 +219,8 @@ fn foreign_nodes_are_compared_and_not_disclosed() {
     assert!(held.holder.as_str().starts_with("value#") && held.token.is_some());
     assert_eq!(
         (held.expires, held.bound),
-        (None, observer.facts().ttl_ceiling),
-        "a session has an end"
+        (None, Some(Duration::from_secs(30))),
+        "the end of zkCli's session, as the server tells it"
     );
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
     assert_eq!(owner.acquire(KEY, "a", LONG, PATIENT).refusal, Some(Refusal::Held));
@@ -228,11 +228,15 @@ fn foreign_nodes_are_compared_and_not_disclosed() {
     let (_, second) = observer.read(KEY).expect("a reading");
     assert!(second.previous.is_some());
     assert_ne!(second.held.expect("it is held").holder, held.holder);
-    // A node that ends with no session, with others below it.
+    // A node that ends with no session.
+    server.cli("create /canary/for-ever me");
+    let held = observer.read("canary/for-ever").expect("a reading").1.held.expect("held");
+    assert_eq!((held.expires, held.bound), (None, None));
+    // One with others below it is the place of a lock recipe, and no lease.
     server.cli("create /canary/deep");
     server.cli("create /canary/deep/er x");
-    let held = observer.read("canary/deep").expect("a reading").1.held.expect("held");
-    assert_eq!((held.expires, held.bound), (None, None));
+    let error = observer.read("canary/deep").expect_err("no lease").to_string();
+    assert!(error.contains("?recipe=lock"), "{error}");
     let mut lab = open_administrator(&url, PATIENT).expect("it opens");
     let done = lab.delete("canary/deep");
     assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");

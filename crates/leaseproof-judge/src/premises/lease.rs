@@ -65,7 +65,8 @@ pub(super) fn taken_over(scene: &Scene<'_, '_, '_>) -> Seen {
     };
     let Some(next) = scene.successor().map(|next| &scene.timeline.grants[next]) else {
         return Seen::unknown(
-            "nobody took the lease over: see in its output that the contender lives, and wants the same key",
+            "no other holder took the lease over: see in its output that the contender lives, wants the same key, \
+             and stores another value than the first",
             [grant.first.id],
         );
     };

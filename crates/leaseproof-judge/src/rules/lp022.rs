@@ -33,6 +33,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 expires.earliest.since(grant.begin.latest),
                 expires.latest.since(grant.begin.earliest),
             ),
+            (None, Some(most)) if timeline.ask.store.is_only_the_most(most) => continue,
             (None, Some(ttl)) => (ttl, ttl),
             (None, None) => continue,
         };

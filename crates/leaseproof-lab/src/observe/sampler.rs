@@ -10,8 +10,8 @@ use leaseproof_model::event::{Coverage, Reading, Source, What};
 use leaseproof_model::moment::Moment;
 use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Observe, StoreError};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -45,6 +45,7 @@ pub struct Sampler {
     resting: Arc<AtomicBool>,
     preferred: Arc<AtomicUsize>,
     looked: Arc<AtomicU64>,
+    strange: Arc<Mutex<Option<String>>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -69,6 +70,8 @@ impl Sampler {
         let prefers = Arc::clone(&preferred);
         let looked = Arc::new(AtomicU64::new(0));
         let looking = Arc::clone(&looked);
+        let strange = Arc::new(Mutex::new(None));
+        let estranged = Arc::clone(&strange);
         let thread = std::thread::Builder::new()
             .name("sampler".to_owned())
             .stack_size(256 << 10)
@@ -86,6 +89,7 @@ impl Sampler {
                     span: None,
                     blocked_since: None,
                     excused: excuse,
+                    strange: estranged,
                 };
                 let mut more = true;
                 // One look comes after the stop was asked for: the story's end is covered too.
@@ -111,6 +115,7 @@ impl Sampler {
             resting,
             preferred,
             looked,
+            strange,
             thread: Some(thread),
         })
     }
@@ -135,6 +140,12 @@ impl Sampler {
     #[must_use]
     pub fn looked(&self) -> BootNanos {
         BootNanos(self.looked.load(Ordering::Relaxed))
+    }
+
+    /// What the last look found in the key's place, if it was nothing that a lease could be.
+    #[must_use]
+    pub fn found_strange(&self) -> Option<String> {
+        self.strange.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Stops and waits for the last coverage to be written.
@@ -187,6 +198,7 @@ struct Look {
     span: Option<Span>,
     blocked_since: Option<BootNanos>,
     excused: Arc<AtomicBool>,
+    strange: Arc<Mutex<Option<String>>>,
 }
 
 impl Look {
@@ -208,6 +220,11 @@ impl Look {
         } else {
             self.observer.read(&self.key)
         };
+        let strange = match &read {
+            Err(StoreError::Unexpected(what)) => Some(what.clone()),
+            _ => None,
+        };
+        *self.strange.lock().unwrap_or_else(PoisonError::into_inner) = strange;
         let Ok((at, mut reading)) = read else {
             // A store that doesn't answer shows as a gap in the coverage.
             return self.settings.calm;

@@ -47,6 +47,11 @@ impl Ttl {
 #[must_use]
 pub fn ttl(samples: &[Sample], steps: &Steps, facts: &StoreFacts) -> Ttl {
     if let Some(bound) = samples.iter().rev().find_map(|sample| sample.held()?.bound) {
+        if facts.is_only_the_most(bound) {
+            return unknown(Shown::Withheld(format!(
+                "the lease's own TTL may not be read here; the store grants {bound:?} at the most"
+            )));
+        }
         return Ttl {
             range: Shown::Is(Range::between(bound, bound)),
             varies: false,

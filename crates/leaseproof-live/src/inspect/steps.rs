@@ -108,7 +108,11 @@ impl Steps {
             }
             (Some(old), Some(new)) if old.holder != new.holder || old.token != new.token => {
                 self.new_grants.push(after);
-                let says = format!("taken over: {} held it, now {}", old.holder, new.holder);
+                let says = match old.holder == new.holder {
+                    // One text for all grants, or a holder that writes its lease again: nobody can tell.
+                    true => format!("written anew: {} has it under another token", new.holder),
+                    false => format!("taken over: {} held it, now {}", old.holder, new.holder),
+                };
                 self.tell(between, Change::Taken, says);
             }
             (Some(_), Some(held)) if same_grant(a, b) => match moved(a, b, facts) {

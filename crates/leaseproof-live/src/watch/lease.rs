@@ -257,7 +257,9 @@ impl Grant {
             expires: held.expires,
             has_ttl: held.expires.is_some() || held.bound.is_some(),
             renewed: None,
-            ttl: held.bound,
+            ttl: held
+                .bound
+                .filter(|&bound| terms.most_granted.is_none_or(|most| bound < most)),
             era,
         };
         if terms.shows_renewals && grant.has_ttl {

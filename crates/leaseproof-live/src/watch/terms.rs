@@ -19,6 +19,8 @@ pub struct Terms {
     pub shows_expiry: bool,
     /// Whether the store shows renewals.
     pub shows_renewals: bool,
+    /// The most that the store grants: a TTL that is shown as that may be any shorter one.
+    pub most_granted: Option<Duration>,
 }
 
 impl Terms {
@@ -35,6 +37,7 @@ impl Terms {
             clock: facts.clock,
             shows_expiry: facts.shows_expiry,
             shows_renewals: facts.shows_renewals,
+            most_granted: facts.ttl_ceiling,
         }
     }
 

@@ -37,6 +37,7 @@ pub fn terms() -> Terms {
         clock: StoreClock::ServerWall,
         shows_expiry: true,
         shows_renewals: true,
+        most_granted: None,
     }
 }
 

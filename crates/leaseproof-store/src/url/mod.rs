@@ -341,6 +341,26 @@ impl StoreUrl {
         }
     }
 
+    /// Whether `?recipe=lock` can be added to it: the store has locks of its own tools.
+    #[must_use]
+    pub fn takes_recipe(&self) -> bool {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(url) => !url.layout.is_recipe(),
+            #[cfg(feature = "zookeeper")]
+            Self::ZooKeeper(url) => !url.layout.is_recipe(),
+            #[cfg(feature = "consul")]
+            Self::Consul(url) => !url.layout.is_recipe(),
+            _ => false,
+        }
+    }
+
+    /// Whether one server has several databases that a URL tells apart by a number.
+    #[must_use]
+    pub fn has_numbered_databases(&self) -> bool {
+        matches!(self, Self::Redis(url) if url.has_numbered_databases())
+    }
+
     /// The URL with its password: for the environment of an owner, never for an eye or a file.
     #[must_use]
     pub fn with_secrets(&self) -> String {
@@ -449,7 +469,12 @@ mod tests {
                 "redis://127.0.0.1:7461/0?password=s3cret",
                 "redis://127.0.0.1:7461/0?password=***",
             ),
-            ("redis://h/0?Auth_Token=s3cret&x=1", "redis://h/0?Auth_Token=***&x=1"),
+            ("redis://h/0?Auth_Token=s3cret&x=1", "redis://h/0?Auth_Token=***&x=***"),
+            ("redis://h/0?apikey=s3cret&ca=a.pem", "redis://h/0?apikey=***&ca=a.pem"),
+            (
+                "redis+sentinel://h:1/m?sentinel_pasword=s3cret",
+                "redis+sentinel://h:1/m?sentinel_pasword=***",
+            ),
             ("redis://h:1/0?password=s3@cret", "redis://h:***"),
             ("redis://me:s3/cret@h", "redis://me:***@h"),
             ("redis://me:1/s3cret@h", "redis://me:***@h"),

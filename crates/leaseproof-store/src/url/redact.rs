@@ -10,13 +10,28 @@ const CUT: &str = "***";
 /// Names whose value is a secret, alone or as a part of a longer name, in any case.
 const NAMES: &[&str] = &["password", "passwd", "pass", "pwd", "token", "secret"];
 
+/// Options of the URLs that are understood, none of them a secret. Any other may be a secret's name misspelt.
+const OPEN: &[&str] = &[
+    "ca",
+    "lock_delay",
+    "options",
+    "recipe",
+    "sentinel_user",
+    "server_name",
+    "sslmode",
+    "sslrootcert",
+    "table",
+];
+
 /// These end the part of a URL in which a login has its place.
 const ENDS: [char; 3] = ['/', '?', '#'];
 
 /// A text that may be a URL, with anything that may be a password cut out.
 #[must_use]
 pub fn redact(text: &str) -> String {
-    cut(text, login(text).into_iter().chain(values(text)).collect())
+    let options = text.find('?').unwrap_or(text.len());
+    let secret = |at: usize, name: &str| is_secret(name) || (at > options && !OPEN.contains(&name));
+    cut(text, login(text).into_iter().chain(values(text, secret)).collect())
 }
 
 /// Why a URL was refused, without the part of it that may be a password.
@@ -27,7 +42,7 @@ pub(super) fn reason(text: &str, why: String) -> String {
     if strayed {
         return "a / ? or # stands before its @: write them as %2F, %3F and %23 in a user or a password".to_owned();
     }
-    let ranges = values(&why);
+    let ranges = values(&why, |_, name| is_secret(name));
     if ranges.is_empty() { why } else { cut(&why, ranges) }
 }
 
@@ -46,8 +61,13 @@ fn login(text: &str) -> Option<Range<usize>> {
     Some(begin + colon + 1..at)
 }
 
-/// The values of all `NAME=VALUE` whose name is that of a secret: to a `&`, a space or the closing quote.
-fn values(text: &str) -> Vec<Range<usize>> {
+fn is_secret(name: &str) -> bool {
+    NAMES.iter().any(|it| name.contains(it))
+}
+
+/// The values of all `NAME=VALUE` whose name, at its place, is that of a secret: to a `&`, a space or the closing
+/// quote.
+fn values(text: &str, secret: impl Fn(usize, &str) -> bool) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     for (equals, _) in text.match_indices('=') {
         let name = text[..equals].trim_end();
@@ -57,7 +77,7 @@ fn values(text: &str) -> Vec<Range<usize>> {
                 before + name[before..].chars().next().map_or(1, char::len_utf8)
             });
         let name = name[start..].to_ascii_lowercase();
-        if !NAMES.iter().any(|it| name.contains(it)) {
+        if !secret(equals, &name) {
             continue;
         }
         let rest = &text[equals + 1..];

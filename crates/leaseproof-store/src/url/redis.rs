@@ -224,6 +224,11 @@ impl RedisUrl {
         Ok(self)
     }
 
+    /// A cluster has one.
+    pub(super) fn has_numbered_databases(&self) -> bool {
+        !matches!(self.way, Way::Cluster)
+    }
+
     /// `redis`, `redis-sentinel`, `redis-cluster` or `redlock`.
     pub(crate) fn kind(&self) -> &'static str {
         match self.way {

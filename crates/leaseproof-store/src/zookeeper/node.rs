@@ -70,6 +70,17 @@ pub(crate) fn look(session: &mut Session, key: &str, patience: &mut Patience) ->
     let node = match (synced.code, got.code) {
         (Code::OK, Code::OK) => {
             let (data, stat) = got.node().map_err(|Garbled| unknown(garbled(session)))?;
+            if !stat.is_ephemeral() && (stat.children > 0 || stat.length == 0) {
+                let below = match stat.children {
+                    0 => "empty".to_owned(),
+                    1 => "has another below it".to_owned(),
+                    more => format!("has {more} others below it"),
+                };
+                return Err(unknown(StoreError::Unexpected(format!(
+                    "the node {path} is permanent and {below}, as the place of a lock recipe is (kazoo, Curator): \
+                     such locks are read with ?recipe=lock at the end of the store's URL",
+                ))));
+            }
             let (holder, bound) = parse_bounded(data);
             Some(Node {
                 path,

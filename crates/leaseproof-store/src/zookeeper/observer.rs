@@ -180,7 +180,8 @@ impl Observe for Observer {
         let (asked, look) = self.look(key, &mut patience)?;
         let moment = Moment::between(asked, boot_now());
         let told = match &look.node {
-            Some(node) if self.net.url.layout.is_recipe() && node.stat.is_ephemeral() => {
+            // The holder's own word is nearer, where it writes one.
+            Some(node) if node.bound.is_none() && node.stat.is_ephemeral() => {
                 self.timeout_of(node.stat.owner(), &mut patience)
             }
             _ => None,
@@ -220,7 +221,7 @@ impl Observer {
                 // Clients of the recipe may take another number, such as that of their place in the queue.
                 token: node.stat.token().filter(|_| !recipe),
                 expires: None,
-                // A foreign client's session is at most as long as the server allows.
+                // The session of a client that is not told of is at most as long as the server allows.
                 bound: match node.stat.is_ephemeral() {
                     true => node.bound.or(told).or(self.facts.ttl_ceiling),
                     false => None,

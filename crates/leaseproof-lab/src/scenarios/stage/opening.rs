@@ -1,6 +1,7 @@
 //! Owners come on and leave.
 
 use super::{Halt, Stage, Step};
+use crate::observe::Sampler;
 use crate::owner::{OwnerSeat, RunMark};
 use leaseproof_model::name::OwnerName;
 use leaseproof_proc::clock::boot_now;
@@ -42,12 +43,23 @@ impl Stage<'_> {
         if held {
             return self.check_ttl();
         }
+        if let Some(what) = self.sampler.as_ref().and_then(Sampler::found_strange) {
+            return Err(Halt::Abandoned(format!(
+                "what lies at the key {} is no lease: {what}",
+                self.key
+            )));
+        }
         let known = self.scene.known(&name);
         Err(Halt::Abandoned(if known.observable {
             format!(
                 "the owner acts, but the key {} is not held in this store: it acquires another key or another store than the canary. \
-                 Let it take LEASEPROOF_STORE and LEASEPROOF_KEY (or {{store}} and {{key}}), or say what it makes of the key with owner_key",
-                self.key
+                 Let it take LEASEPROOF_STORE and LEASEPROOF_KEY (or {{store}} and {{key}}), or say what it makes of the key with owner_key{}",
+                self.key,
+                match self.url.takes_recipe() {
+                    true =>
+                        "; a lock of the store's own tools or recipes is seen with ?recipe=lock at the end of the store's URL",
+                    false => "",
+                }
             )
         } else {
             format!(
@@ -62,6 +74,7 @@ impl Stage<'_> {
     fn check_ttl(&self) -> Step {
         let expires = self.scene.grant.as_ref().and_then(|grant| grant.expires);
         let bound = self.scene.grant.as_ref().and_then(|grant| grant.bound);
+        let bound = bound.filter(|&bound| !self.ask.store.is_only_the_most(bound));
         let left = expires.map_or(bound.unwrap_or_default(), |expires| expires.earliest.since(boot_now()));
         let ttl = self.budget().ttl;
         if left <= ttl + ttl / 4 {

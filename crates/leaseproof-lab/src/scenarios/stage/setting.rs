@@ -59,28 +59,11 @@ impl<'a> Stage<'a> {
                     }
                 }
                 Need::Shim => leaseproof_fault::shim::availability()?,
-                Need::OwnServer if site.own.is_none() => {
-                    return Err(match site.url.path() {
-                        Some(_) => format!("{} is a file: it has no server", site.facts.kind),
-                        None => match server::ALL.iter().any(|recipe| recipe.kind == site.url.kind()) {
-                            true => format!(
-                                "leaseproof did not start this store, so it does nothing to it: give --start-store {}",
-                                site.url.kind()
-                            ),
-                            false => format!(
-                                "leaseproof did not start this store, so it does nothing to it, and it starts no {}",
-                                site.url.kind()
-                            ),
-                        },
-                    });
-                }
+                Need::OwnServer if site.own.is_none() => return Err(not_ours(id, site)),
                 Need::SteppableServer => {
                     leaseproof_fault::shim::availability()?;
                     if site.own.is_none_or(|own| !own.recipe.steppable) {
-                        return Err(format!(
-                            "no clock of {} can be stepped alone: it has several, ends leases by a steady one, or reads it without libc",
-                            site.facts.kind
-                        ));
+                        return Err(not_steppable(&site.facts.kind));
                     }
                 }
                 Need::Members if site.own.is_none_or(|own| own.members == 1) => {
@@ -89,7 +72,7 @@ impl<'a> Stage<'a> {
                             "this store is one server, and nobody takes its place: give --start-store {}:3",
                             own.recipe.kind
                         ),
-                        None => format!("{} is one server here, and nobody takes its place", site.facts.kind),
+                        None => alone(&site.facts.kind),
                     });
                 }
                 _ => {}
@@ -407,4 +390,33 @@ fn resolve(host: &str, port: u16) -> Result<SocketAddr, String> {
         .to_socket_addrs()
         .map_err(|error| format!("{host}: {error}"))?;
     found.next().ok_or_else(|| format!("{host} has no address"))
+}
+
+/// Why a fault of the store is not offered on one that somebody else started, and what would be.
+fn not_ours(id: ScenarioId, site: &Site) -> String {
+    let kind = site.url.kind();
+    if site.url.path().is_some() {
+        return format!("{kind} is a file: it has no server");
+    }
+    let others = "leaseproof did not start this store, so it does nothing to it";
+    let needs = |need| spec(id).needs.contains(&need);
+    match server::ALL.iter().find(|recipe| recipe.kind == kind) {
+        None => format!("{others}, and it starts no {kind}"),
+        Some(recipe) if needs(Need::SteppableServer) && !recipe.steppable => not_steppable(kind),
+        Some(recipe) if needs(Need::Members) && recipe.whole.is_none() => match recipe.most {
+            1 => alone(kind),
+            _ => format!("{others}: give --start-store {kind}:3"),
+        },
+        Some(_) => format!("{others}: give --start-store {kind}"),
+    }
+}
+
+fn alone(kind: &str) -> String {
+    format!("{kind} is one server here, and nobody takes its place")
+}
+
+fn not_steppable(kind: &str) -> String {
+    format!(
+        "no clock of {kind} can be stepped alone: it has several, ends leases by a steady one, or reads it without libc"
+    )
 }
