@@ -11,8 +11,9 @@ mod zookeeper_server;
 use consul_server::ConsulServer;
 use etcd_server::EtcdServer;
 use leaseproof_model::event::{Held, Outcome};
+use leaseproof_model::inspect::store_view::Form;
 use leaseproof_model::name::HolderId;
-use leaseproof_store::{Observe, Refusal, StoreUrl, open_administrator, open_lease, open_observer};
+use leaseproof_store::{Observe, Refusal, StoreUrl, open_administrator, open_inspector, open_lease, open_observer};
 use lock_tool::LockTool;
 use redis_server::skip;
 use std::process::Command;
@@ -45,6 +46,21 @@ fn held(observer: &mut dyn Observe) -> Option<Held> {
 /// Waits for a holder that is not this one.
 fn another(observer: &mut dyn Observe, than: Option<&HolderId>) -> Held {
     until(|| held(observer).filter(|held| Some(&held.holder) != than))
+}
+
+/// What a look at a key in one layout says of the other.
+fn elsewhere(url: &StoreUrl, key: &str) -> Option<String> {
+    let mut inspector = open_inspector(url, PATIENT).expect("it opens");
+    let form = inspector.form(key.as_bytes()).expect("it answers");
+    assert!(form.form == Form::Absent || form.elsewhere.is_none(), "{form:?}");
+    form.elsewhere
+}
+
+/// That a look says this of the other layout.
+#[track_caller]
+fn hints(url: &StoreUrl, key: &str, part: &str) {
+    let says = elsewhere(url, key).unwrap_or_default();
+    assert!(says.contains(part), "{key}: {says}");
 }
 
 fn program(variable: &str, name: &str) -> String {
@@ -92,15 +108,26 @@ fn etcdctl_lock_is_a_queue_whose_eldest_holds() {
         Ok(server) => server,
         Err(why) => return skip("etcdctl_lock_is_a_queue_whose_eldest_holds", &why),
     };
-    let url = url(&format!("{}?recipe=lock", server.url()));
+    let (plain, url) = (url(&server.url()), url(&format!("{}?recipe=lock", server.url())));
     let mut observer = open_observer(&url, PATIENT).expect("it opens");
     let mut lab = open_administrator(&url, PATIENT).expect("it opens");
     let mut ours = open_lease(&url, PATIENT).expect("lazy");
     assert_eq!(held(&mut *observer), None);
     assert_eq!(lab.delete(LOCK).refusal, Some(Refusal::Gone));
+    assert_eq!((elsewhere(&plain, LOCK), elsewhere(&url, LOCK)), (None, None));
+    server.cli(&["put", "canary/plain", "x"]);
+    hints(&url, "canary/plain", "look again without ?recipe=lock");
+    server.cli(&["del", "canary/plain"]);
 
     let mut first = etcdctl(&server);
     let revision = first.line();
+    hints(
+        &plain,
+        LOCK,
+        "1 key lies below it, as a lock tool's queue has them: look again with ?recipe=lock",
+    );
+    // What is above the queue is none.
+    assert_eq!(elsewhere(&plain, "canary"), None);
     let holds = held(&mut *observer).expect("held");
     assert_eq!(created(&server, &holds.holder), revision, "it did not wait");
     assert_eq!((holds.token, holds.bound), (None, None));
@@ -177,14 +204,26 @@ fn consul_lock_is_a_key_below_the_prefix() {
         Ok(server) => server,
         Err(why) => return skip("consul_lock_is_a_key_below_the_prefix", &why),
     };
-    let url = url(&format!("{}&recipe=lock", server.url()));
+    let (reference, url) = (url(&server.url()), url(&format!("{}&recipe=lock", server.url())));
     let mut observer = open_observer(&url, PATIENT).expect("it opens");
     let mut lab = open_administrator(&url, PATIENT).expect("it opens");
     let mut ours = open_lease(&url, PATIENT).expect("lazy");
     assert_eq!(held(&mut *observer), None);
+    assert_eq!((elsewhere(&reference, LOCK), elsewhere(&url, LOCK)), (None, None));
 
     let mut first = consul_lock(&server, &[]);
     assert_eq!(first.line(), "got");
+    let slash = format!("/{LOCK}");
+    hints(
+        &reference,
+        LOCK,
+        "as `consul lock` has it: look again with ?recipe=lock",
+    );
+    hints(&reference, &slash, &format!("look at {LOCK} with ?recipe=lock"));
+    hints(&url, &slash, "without the slash at its front");
+    let whole = format!("{LOCK}/.lock");
+    hints(&url, &whole, "look again without ?recipe=lock");
+    hints(&reference, &format!("/{whole}"), "without the slash at its front");
     let holds = held(&mut *observer).expect("held");
     let plain = server.plain(&format!("{LOCK}/.lock")).expect("the key");
     let session = plain.session.expect("a session");
@@ -257,7 +296,7 @@ fn kazoo_s_lock_is_a_queue_of_ephemeral_nodes() {
         Ok(server) => server,
         Err(why) => return skip(test, &why),
     };
-    let url = url(&format!("{}?recipe=lock", server.url()));
+    let (plain, url) = (url(&server.url()), url(&format!("{}?recipe=lock", server.url())));
     // It asks for the least time-out that there is, 100 ms here: a busy machine may let that pass at once.
     let mut observer = until(|| open_observer(&url, PATIENT).ok());
     let mut lab = open_administrator(&url, PATIENT).expect("it opens");
@@ -281,6 +320,19 @@ fn kazoo_s_lock_is_a_queue_of_ephemeral_nodes() {
         names.map(str::to_owned).collect()
     };
     let node = server.plain(&format!("/{LOCK}/{}", places()[0])).expect("its place");
+    // A slash at the front is the path's own.
+    let slash = format!("/{LOCK}");
+    assert_eq!(observer.read(&slash).expect("a reading").1.held, held(&mut *observer));
+    let mut inspector = until(|| open_inspector(&plain, PATIENT).ok());
+    let form = inspector.form(slash.as_bytes()).expect("it answers").form;
+    let queue =
+        "a node with another below it, as the queues of kazoo and Curator have them: look again with ?recipe=lock";
+    assert_eq!(form, Form::Foreign(queue.to_owned()));
+    hints(
+        &url,
+        &format!("{slash}/{}", places()[0]),
+        "look again without ?recipe=lock",
+    );
     assert_eq!((node.czxid.to_string().as_str(), node.ephemeral), (created, true));
 
     // Who waits is no holder, and neither can we be.

@@ -60,6 +60,14 @@ fn calls_bad() {
     let room = Room::new();
     room.run(&["inspect"]).refused_by_clap("<URL>");
     room.run(&["inspect", "redis://127.0.0.1:1"]).refused_by_clap("<KEY>");
+    for words in [
+        &["--store", "redis://:geheim@127.0.0.1:1", "--key", "k"][..],
+        &["--key=k", "redis://127.0.0.1:1"],
+    ] {
+        let ran = room.run(&[&["inspect"], words].concat());
+        ran.refused_by_clap("the store and the key are given in order: leaseproof inspect URL KEY");
+        assert!(!ran.stderr.contains("geheim"), "{ran:#?}");
+    }
     room.run(&["inspect", "127.0.0.1", "k"]).refused(&["has no scheme"]);
     room.run(&["inspect", "redis://127.0.0.1:1", ""])
         .refused(&["the key is empty"]);
@@ -78,13 +86,29 @@ fn calls_bad() {
 #[test]
 fn another_protocol_bad() {
     let room = Room::new();
-    for banner in [
-        &b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"[..],
-        b"SSH-2.0-OpenSSH_9.2p1\r\n",
-        b"\x15\x03\x01\x00\x02\x02\x16",
+    for (banner, part) in [
+        (
+            &b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n"[..],
+            "it answers in HTTP: is it a Redis server?",
+        ),
+        (
+            b"SSH-2.0-OpenSSH_9.2p1\r\n",
+            "it answers in another protocol: is it a Redis server?",
+        ),
+        (
+            b"\x15\x03\x01\x00\x02\x02\x16",
+            "it answers in TLS, which rediss:// asks for",
+        ),
     ] {
         let port = fake(banner);
-        look(&room, &format!("redis://127.0.0.1:{port}"), &[]).refused(&["is it a Redis server?"]);
+        look(&room, &format!("redis://127.0.0.1:{port}"), &[]).refused(&[part]);
+    }
+    let server = server!("another_protocol_bad");
+    // A real one closes without a word.
+    for (scheme, part) in [("etcd", "is it an etcd server"), ("consul", "is it a Consul agent?")] {
+        let ran = look(&room, &format!("{scheme}://127.0.0.1:{}", server.port()), &[]);
+        let said = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!((ran.code, said.matches(part).count()), (Some(3), 1), "{ran:#?}");
     }
     let port = fake(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     let ran = look(&room, &format!("rediss://127.0.0.1:{port}"), &[]);
@@ -203,7 +227,7 @@ fn keys_bad() {
     let ran = look("redisson");
     ran.cannot_tell(&[
         "a hash (field count 1)",
-        "shown, not guessed",
+        "this is no plain lease: the key holds a hash",
         "stored as listpack",
         "ms are left",
     ]);

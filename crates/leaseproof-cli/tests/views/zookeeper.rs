@@ -34,7 +34,9 @@ fn zookeeper_as_a_user_who_may_only_read() {
         (KEY, "is not shown by this store"),
         ("forever", "the node is no ephemeral"),
         ("absent", "there is no node"),
-        ("queue", "a node with 1 others below it"),
+        // As zkCli and kazoo write it.
+        ("/closed", "digest:reader r"),
+        ("queue", "a node with another below it"),
         ("long", "a node with 6000 bytes"),
         ("closed", "digest:reader r"),
     ] {

@@ -129,13 +129,15 @@ pub fn answer(seen: &Evidence<'_>, findings: &[Finding], first: &FirstLook) -> (
 /// What keeps "nothing wrong" from being said.
 fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
     if let Some(Form::Foreign(what)) = seen.store.map(|store| &store.key.form) {
-        return Some(format!(
-            "the key holds {what}: shown, not guessed; a lease here is a string"
-        ));
+        return Some(format!("this is no plain lease: the key holds {what}"));
     }
     let Some(lease) = seen.lease else {
         return Some("there was no reading".to_owned());
     };
+    let elsewhere = seen.store.and_then(|store| store.key.elsewhere.as_ref());
+    if let Some(elsewhere) = elsewhere.filter(|_| !lease.at_last.held && lease.happened.is_empty()) {
+        return Some(format!("nothing lies under the key itself, but {elsewhere}"));
+    }
     if let Some(why) = not_held(lease) {
         return Some(why);
     }

@@ -37,8 +37,9 @@ const STARVED: f64 = 0.25;
 #[must_use]
 pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     let mut reasons: Vec<(Side, String)> = Vec::new();
-    if let Some(why) = seen.unreachable {
-        reasons.push((Side::Store, format!("nothing can be read: {why}")));
+    if seen.unreachable.is_some() {
+        // Why stands in the answer itself.
+        reasons.push((Side::Store, "nothing can be read".to_owned()));
     }
     reasons.extend(seen.owner.into_iter().flat_map(by_process));
     if let Some(owner) = seen.owner {
@@ -289,6 +290,9 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
                 &format!("the holder's live connection ({why})"),
                 &format!("allow this user to ask: {}", store.refused.join(", ")),
             );
+        }
+        if let Some(elsewhere) = &store.key.elsewhere {
+            lacks("whether somebody holds the lock all the same", elsewhere);
         }
         if let Form::Foreign(_) = store.key.form {
             lacks("what the key's client means by it", "read that client's own documents");

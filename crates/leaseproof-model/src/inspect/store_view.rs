@@ -101,6 +101,9 @@ pub struct KeyForm {
     pub namespace: String,
     /// Whether what lies there has the form of a lease.
     pub form: Form,
+    /// Where nothing lies there: what lies beside it, in the layout of a lock tool, and how to look at that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<String>,
 }
 
 /// What lies under a key.

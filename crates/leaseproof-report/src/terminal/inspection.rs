@@ -20,7 +20,8 @@ pub fn render(seen: &Inspection, style: &TerminalStyle) -> String {
     first_look(&mut paper, seen);
     findings(&mut paper, seen);
     if let Some(lease) = &seen.lease {
-        lease::lines(&mut paper, lease);
+        let elsewhere = seen.store.as_ref().is_some_and(|store| store.key.elsewhere.is_some());
+        lease::lines(&mut paper, lease, elsewhere);
     }
     if let Some(plan) = &seen.plan {
         lease::plan(&mut paper, plan);

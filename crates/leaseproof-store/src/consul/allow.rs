@@ -12,7 +12,7 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always("GET /v1/agent/self", "version, role, term, least TTL"),
     Allowed::always(
         "PUT /v1/txn",
-        "readings, through the leader: refused unless every operation in it is a `get`",
+        "readings, and what lies beside a key that is absent, through the leader: refused unless every operation in it is a `get`",
     ),
     Allowed::always(
         "GET /v1/session/info/",

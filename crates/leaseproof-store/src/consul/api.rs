@@ -255,6 +255,13 @@ impl Api {
         }
     }
 
+    /// Whether a whole key is there for this token, in whatever layout.
+    pub(crate) fn is_there(&mut self, place: &str, patience: &mut Patience) -> Result<bool, Failed> {
+        let get = json!({ "Verb": "get", "Key": place });
+        let found = self.txn("?consistent", &[get], patience)?;
+        Ok(found.is_ok_and(|entries| !entries.is_empty()))
+    }
+
     /// The error of a key that is there, and not for this token.
     pub(crate) fn hidden(&self, key: &str) -> StoreError {
         StoreError::Refused {

@@ -9,7 +9,7 @@ use crate::Observe;
 use crate::error::StoreError;
 use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, shown_key, text_key};
 use crate::patience::Patience;
-use crate::url::ConsulUrl;
+use crate::url::{ConsulUrl, Layout};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::inspect::Shown;
@@ -26,6 +26,8 @@ pub(crate) struct Inspector {
     url: ConsulUrl,
     /// The session that held the key when it was looked at last.
     session: Option<String>,
+    /// Whether what may be the lock lies beside the key.
+    elsewhere: bool,
 }
 
 /// A session, whole.
@@ -59,6 +61,7 @@ impl Inspector {
             observer: Observer::open(url, timeout)?,
             url: url.clone(),
             session: None,
+            elsewhere: false,
         })
     }
 
@@ -75,6 +78,20 @@ impl Inspector {
             Err(StoreError::Refused { why, .. }) => Ok(Shown::Withheld(why)),
             Err(error) => Err(error),
         }
+    }
+
+    /// What lies beside a key that is absent: in the other layout, or without a slash at its front.
+    fn elsewhere(&mut self, key: &str) -> Result<Option<String>, StoreError> {
+        let api = &mut self.observer.api;
+        let layout = api.url.layout;
+        let prefix = api.url.prefix.clone();
+        for (place, words) in beside(layout, &prefix, key) {
+            let patience = &mut Patience::new(self.observer.timeout);
+            if api.is_there(&place, patience).map_err(|failed| failed.into_error())? {
+                return Ok(Some(words));
+            }
+        }
+        Ok(None)
     }
 
     /// The session that holds the key. What a token may not see is left out of an answer, not refused.
@@ -111,6 +128,48 @@ impl Inspector {
             Shown::NotByThisStore => Attribute::not_shown("checks"),
         })
     }
+}
+
+/// Where what was meant may lie, and what to say if it is there.
+fn beside(layout: Layout, prefix: &str, key: &str) -> Vec<(String, String)> {
+    let plain = |key: &str| format!("{prefix}{key}");
+    let recipe = |key: &str| format!("{prefix}{key}/.lock");
+    let with_recipe = |place: String| {
+        let shown = shown_key(place.as_bytes());
+        (
+            place,
+            format!("the key {shown} is there, as `consul lock` has it: look again with ?recipe=lock"),
+        )
+    };
+    let mut places = vec![match layout {
+        Layout::Reference => with_recipe(recipe(key)),
+        Layout::LockRecipe => (
+            plain(key),
+            "the key itself is there, as a plain lease has it: look again without ?recipe=lock".to_owned(),
+        ),
+    }];
+    let bare = key.trim_start_matches('/');
+    if bare != key && !bare.is_empty() {
+        let own = match layout {
+            Layout::Reference => plain(bare),
+            Layout::LockRecipe => recipe(bare),
+        };
+        let words = format!(
+            "there is one without the slash at its front, as Consul's keys are: look at {}",
+            shown_key(bare.as_bytes())
+        );
+        places.push((own, words));
+        if layout == Layout::Reference {
+            let (place, _) = with_recipe(recipe(bare));
+            let words = format!(
+                "the key {} is there, as `consul lock` has it: look at {} with ?recipe=lock",
+                shown_key(place.as_bytes()),
+                shown_key(bare.as_bytes())
+            );
+            places.push((place, words));
+        }
+    }
+    places
 }
 
 fn check_words(wanted: &[String], services: usize, all: &[Check]) -> Attribute {
@@ -200,7 +259,16 @@ impl Inspect for Inspector {
             )),
             Some(_) => Form::Lease,
         };
-        Ok(KeyForm { namespace, form })
+        let elsewhere = match form {
+            Form::Absent => self.elsewhere(key)?,
+            _ => None,
+        };
+        self.elsewhere = elsewhere.is_some();
+        Ok(KeyForm {
+            namespace,
+            form,
+            elsewhere,
+        })
     }
 
     fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
@@ -243,6 +311,7 @@ impl Inspect for Inspector {
 
     fn ttl_words(&self, held: Option<&Held>, _now: BootNanos) -> String {
         match held {
+            None if self.elsewhere => "the key itself is not there".to_owned(),
             None => "no session holds the key: it is free, once a lock-delay is over".to_owned(),
             Some(held) => match held.bound {
                 Some(bound) => format!(
@@ -264,6 +333,28 @@ impl Inspect for Inspector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn where_else_a_key_may_lie() {
+        for (layout, prefix, key, places) in [
+            (Layout::Reference, "", "job", &["job/.lock"][..]),
+            (Layout::LockRecipe, "", "job", &["job"]),
+            (
+                Layout::Reference,
+                "app/",
+                "/job",
+                &["app//job/.lock", "app/job", "app/job/.lock"],
+            ),
+            (Layout::LockRecipe, "", "/job", &["/job", "job/.lock"]),
+            (Layout::Reference, "", "/", &["//.lock"]),
+        ] {
+            let found: Vec<String> = beside(layout, prefix, key)
+                .into_iter()
+                .map(|(place, _)| place)
+                .collect();
+            assert_eq!(found, places);
+        }
+    }
 
     #[test]
     fn what_endangers_a_lease_is_said() {

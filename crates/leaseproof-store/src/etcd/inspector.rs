@@ -5,12 +5,12 @@ use crate::error::StoreError;
 use crate::etcd::allow::ALLOWED;
 use crate::etcd::message::{KeyValue, LeaseAnswer, Member, Members, Range, Status};
 use crate::etcd::observer::Observer;
-use crate::etcd::place::first;
+use crate::etcd::place::{below, first, in_queue};
 use crate::etcd::tools;
 use crate::http::TOO_LONG;
 use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, shown_key};
 use crate::patience::Patience;
-use crate::url::EtcdUrl;
+use crate::url::{EtcdUrl, Layout};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::inspect::Shown;
@@ -23,6 +23,9 @@ use std::time::Duration;
 
 /// So many keys of the lease are named.
 const NAMED: usize = 5;
+
+/// So many keys below one that is absent are looked at.
+const EYED: u32 = 8;
 
 /// More of its space than this unused by a database is told.
 const SPARSE: u64 = 2;
@@ -82,6 +85,25 @@ impl Inspector {
         })
     }
 
+    /// What lies beside a key that is absent, in the other layout. A user who may not ask is told nothing.
+    fn elsewhere(&mut self, key: &[u8]) -> Result<Option<String>, StoreError> {
+        let layout = self.observer.gateway.layout;
+        let mut question = match layout {
+            Layout::Reference => below(key, EYED),
+            Layout::LockRecipe => first(Layout::Reference, key, 1),
+        };
+        question["keys_only"] = json!(true);
+        let Shown::Is(range) = self.ask::<Range>("kv/range", &question)? else {
+            return Ok(None);
+        };
+        Ok(match layout {
+            Layout::Reference => below_words(key, &range),
+            Layout::LockRecipe => range.one().map(|_| {
+                "the key itself is there, as a plain lease has it: look again without ?recipe=lock".to_owned()
+            }),
+        })
+    }
+
     /// The lease, as the server shows it.
     fn lease(&mut self) -> Result<Attribute, StoreError> {
         if self.lease == 0 {
@@ -102,6 +124,17 @@ impl Inspector {
             Shown::NotByThisStore => Attribute::not_shown("lease"),
         })
     }
+}
+
+/// What the keys below one that is absent mean, where one of them is a place in a queue.
+fn below_words(key: &[u8], range: &Range) -> Option<String> {
+    range.kvs.iter().any(|it| in_queue(key, it)).then(|| {
+        let lie = match range.count {
+            1 => "1 key lies".to_owned(),
+            count => format!("{count} keys lie"),
+        };
+        format!("{lie} below it, as a lock tool's queue has them: look again with ?recipe=lock")
+    })
 }
 
 fn lease_words(id: i64, answer: &LeaseAnswer, keys_shown: bool, key: &[u8]) -> Attribute {
@@ -241,8 +274,12 @@ impl Inspect for Inspector {
         let found: Option<KeyValue> = range.one();
         self.lease = found.as_ref().map_or(0, |it| it.lease);
         self.place = key.to_vec();
+        let mut elsewhere = None;
         let form = match found {
-            None => Form::Absent,
+            None => {
+                elsewhere = self.elsewhere(key)?;
+                Form::Absent
+            }
             Some(it) => {
                 self.place.clone_from(&it.key);
                 namespace.push_str(&format!(
@@ -252,7 +289,11 @@ impl Inspect for Inspector {
                 self.form_of(key)?
             }
         };
-        Ok(KeyForm { namespace, form })
+        Ok(KeyForm {
+            namespace,
+            form,
+            elsewhere,
+        })
     }
 
     fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
@@ -359,6 +400,36 @@ mod tests {
                     "{attribute:?}"
                 ),
                 None => assert_eq!(attribute.concern, None, "{attribute:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_queue_below_the_key_is_told() {
+        let range = |keys: &[(&str, i64)]| Range {
+            count: keys.len() as u64,
+            kvs: keys
+                .iter()
+                .map(|&(key, lease)| KeyValue {
+                    key: key.as_bytes().to_vec(),
+                    lease,
+                    ..KeyValue::default()
+                })
+                .collect(),
+            ..Range::default()
+        };
+        for (keys, part) in [
+            (&[("job/1f", 0x1f)][..], Some("1 key lies below it")),
+            (&[("job/1f", 0x1f), ("job/20", 0x20)], Some("2 keys lie below it")),
+            (&[("job/config", 0), ("job/20", 0x20)], Some("?recipe=lock")),
+            // Other leases, and keys of another's.
+            (&[("job/1f", 0x20), ("job/20", 0), ("job/a", 7)], None),
+            (&[], None),
+        ] {
+            let words = below_words(b"job", &range(keys));
+            match part {
+                Some(part) => assert!(words.as_ref().is_some_and(|it| it.contains(part)), "{words:?}"),
+                None => assert_eq!(words, None),
             }
         }
     }

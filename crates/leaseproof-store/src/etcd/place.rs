@@ -40,6 +40,17 @@ pub(super) fn first(layout: Layout, key: impl AsRef<[u8]>, most: u32) -> Value {
     question
 }
 
+/// The question for the `most` eldest keys below this one, and how many there are.
+pub(super) fn below(key: impl AsRef<[u8]>, most: u32) -> Value {
+    first(Layout::LockRecipe, key, most)
+}
+
+/// Whether a key below `key` is a place in its queue: named by the lease that it is attached to.
+pub(super) fn in_queue(key: &[u8], found: &KeyValue) -> bool {
+    let name = found.key.strip_prefix(key).and_then(|rest| rest.strip_prefix(b"/"));
+    found.lease != 0 && name == Some(format!("{:x}", found.lease).as_bytes())
+}
+
 /// That these keys relate so to a revision of creation; 0 is that of a key that is not there.
 pub(super) fn created(keys: &Value, result: &str, revision: u64) -> Value {
     let mut compare = keys.clone();

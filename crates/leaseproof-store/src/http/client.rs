@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::{Builder as Http, SendRequest};
 use std::net::Ipv6Addr;
 use std::pin::pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, yield_now};
@@ -68,6 +68,8 @@ struct Link {
     sender: SendRequest<Full<Bytes>>,
     driver: JoinHandle<()>,
     gate: Arc<Gate>,
+    /// The first byte of the first answer.
+    first: Arc<OnceLock<u8>>,
 }
 
 impl Client {
@@ -178,9 +180,10 @@ impl Client {
             patience.wait(work).await
         });
         let unsent = link.gate.sent() == before;
+        let first = link.first.get().copied();
         let error = match answer {
             Some(Ok(answer)) => return Ok(answer),
-            Some(Err(broken)) => broken.named(self.place()),
+            Some(Err(broken)) => broken.named(self.place(), first),
             None => StoreError::TimedOut(waited),
         };
         self.disconnect();
@@ -253,16 +256,26 @@ impl Client {
         let stream = Gated::connect(&place.host, place.port, place.tls.as_ref(), Arc::clone(&gate))
             .await
             .map_err(|error| unreachable(place, error))?;
+        let first = Arc::new(OnceLock::new());
+        let socket = Socket {
+            stream,
+            first: Arc::clone(&first),
+        };
         let (sender, connection) = Http::new()
             .max_buf_size(HEAD)
-            .handshake(Socket(stream))
+            .handshake(socket)
             .await
-            .map_err(|error| Broken::Http(error).named(place))?;
+            .map_err(|error| Broken::Http(error).named(place, None))?;
         let driver = tokio::spawn(async {
             // Its error is told to the request that meets it.
             let _ = connection.await;
         });
-        Ok(Link { sender, driver, gate })
+        Ok(Link {
+            sender,
+            driver,
+            gate,
+            first,
+        })
     }
 }
 
@@ -282,15 +295,21 @@ enum Broken {
 }
 
 impl Broken {
-    /// In our words.
-    fn named(&self, place: &Place) -> StoreError {
+    /// In our words; `first` is the first byte that ever came.
+    fn named(&self, place: &Place, first: Option<u8>) -> StoreError {
         let unexpected = |what: &str| StoreError::Unexpected(format!("{}: {what}: is it {}?", place.shown, place.what));
         match self {
-            Self::Http(error) if error.is_parse() => {
-                unexpected("what came is no HTTP, or has a head of more than 64 KiB")
-            }
+            Self::Http(error) if error.is_parse() => unexpected(match first {
+                Some(b'-' | b'+') => "it answers as Redis does",
+                Some(0x15 | 0x16) => "it answers in TLS, which an s more at the end of the URL's scheme asks for",
+                _ => "what came is no HTTP, or has a head of more than 64 KiB",
+            }),
             Self::Http(error) if error.is_incomplete_message() && place.tls.is_none() => {
-                unreachable(place, "it closed without an answer: does it want TLS?")
+                let what = place.what;
+                unreachable(
+                    place,
+                    format!("it closed without an answer: does it want TLS? is it {what}? (Redis closes so)"),
+                )
             }
             Self::Http(error) if error.is_incomplete_message() => unreachable(place, "it closed without an answer"),
             Self::Http(error) => unreachable(place, chain(error)),

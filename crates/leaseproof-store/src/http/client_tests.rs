@@ -119,7 +119,12 @@ fn what_was_sent_and_not_answered_is_unknown() {
             "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"c",
             "the answer broke off",
         ),
-        ("-ERR unknown command 'POST'\r\n", "is it an etcd server?"),
+        (
+            "-ERR unknown command 'POST'\r\n",
+            "it answers as Redis does: is it an etcd server?",
+        ),
+        ("\u{15}\u{3}\u{1}\0\u{2}\u{2}\u{16}", "it answers in TLS"),
+        ("SSH-2.0-OpenSSH_9.2p1\r\n", "what came is no HTTP"),
     ] {
         let one: &'static [&'static str] = Box::leak(Box::new([answer]));
         let (port, server, _) = server(Box::leak(Box::new([one])));

@@ -4,6 +4,7 @@ use crate::wire::Gated;
 use hyper::rt::ReadBufCursor;
 use std::io;
 use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
@@ -11,7 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 const CHUNK: usize = 8 * 1024;
 
 /// A gated transport.
-pub(super) struct Socket(pub(super) Gated);
+pub(super) struct Socket {
+    pub(super) stream: Gated,
+    /// The first byte that came.
+    pub(super) first: Arc<OnceLock<u8>>,
+}
 
 impl hyper::rt::Read for Socket {
     fn poll_read(
@@ -22,7 +27,10 @@ impl hyper::rt::Read for Socket {
         // A copy through a buffer of our own: the library's may be uninitialized.
         let mut bytes = [0; CHUNK];
         let mut buffer = ReadBuf::new(&mut bytes[..CHUNK.min(cursor.remaining())]);
-        ready!(Pin::new(&mut self.0).poll_read(context, &mut buffer))?;
+        ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer))?;
+        if let Some(&byte) = buffer.filled().first() {
+            self.first.get_or_init(|| byte);
+        }
         cursor.put_slice(buffer.filled());
         Poll::Ready(Ok(()))
     }
@@ -30,14 +38,14 @@ impl hyper::rt::Read for Socket {
 
 impl hyper::rt::Write for Socket {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.0).poll_write(context, bytes)
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

@@ -170,7 +170,11 @@ impl Inspect for Inspector {
                 None => return Err(StoreError::Unexpected(format!("{answer:?} for TYPE"))),
             },
         };
-        Ok(KeyForm { namespace, form })
+        Ok(KeyForm {
+            namespace,
+            form,
+            elsewhere: None,
+        })
     }
 
     fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {

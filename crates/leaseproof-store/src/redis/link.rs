@@ -138,12 +138,23 @@ pub(super) fn unreachable(url: &RedisUrl, why: &impl ToString) -> StoreError {
     }
 }
 
+<<<<<<< HEAD
 /// An error of the library on this connection, in our words.
 pub(super) fn failed(url: &RedisUrl, error: &RedisError, gate: &Gate) -> StoreError {
     match gate.flood() {
         // The library says only that the connection is gone.
         Some(flood) => unreachable(url, &flood),
         None => named(url, error),
+=======
+/// What an answer is that is no Redis's. The parser names the bytes that it did not expect, the first one last.
+fn answer_words(why: &str) -> &'static str {
+    match why.rsplit('`').nth(1) {
+        // The H of HTTP.
+        Some("72") => "it answers in HTTP",
+        // An alert, a handshake.
+        Some("21" | "22") => "it answers in TLS, which rediss:// asks for",
+        _ => "it answers in another protocol",
+>>>>>>> lookfix
     }
 }
 
@@ -160,6 +171,9 @@ fn named(url: &RedisUrl, error: &RedisError) -> StoreError {
         // The parser's words have lines of their own.
         _ => match error.to_string().split_whitespace().collect::<Vec<_>>().join(" ") {
             why if why.contains("end of input") => unreachable(url, &"its answer broke off in the middle"),
+            why if why.contains("Parse error") => {
+                StoreError::Unexpected(format!("{url}: {}: is it a Redis server?", answer_words(&why)))
+            }
             why => StoreError::Unexpected(format!("{url}: {why}: is it a Redis server?")),
         },
     }

@@ -81,6 +81,7 @@ impl Inspect for Inspector {
         let (keys, held) = counts.unwrap_or_default();
         let row = self.ask(IS_THERE, [key], |row| row.get::<_, bool>(0))?;
         Ok(KeyForm {
+            elsewhere: None,
             namespace: format!("table lease: {keys} keys, {held} of them held, or over and not yet granted anew"),
             form: match row {
                 Some(_) => Form::Lease,

@@ -4,7 +4,7 @@ use super::code::Code;
 use super::desk::Desk;
 use super::net::Net;
 use super::node::{Way, create};
-use super::path::key_of;
+use super::path::{bare, key_of};
 use super::request::Request;
 use super::session::{Broken, Session};
 use crate::clock::boot_now;
@@ -148,6 +148,7 @@ impl Administer for Administrator {
     }
 
     fn foreign_keys(&mut self, prefix: &str) -> Result<u64, StoreError> {
+        let prefix = bare(prefix);
         let url = &self.net.url.clone();
         let mut patience = self.patience();
         let mut found = 0;

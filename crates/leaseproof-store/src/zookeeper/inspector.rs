@@ -82,6 +82,16 @@ impl Inspector {
         }
     }
 
+    /// What is at the place of an empty queue, where it is a lease by itself.
+    fn elsewhere(&mut self) -> Result<Option<String>, StoreError> {
+        let reply = self.ask(|path| Request::Exists { path })?;
+        let lease = reply.code == Code::OK && reply.stat().is_ok_and(|stat| stat.is_ephemeral());
+        Ok(lease.then(|| {
+            "the node itself is there and ends with a session, as a plain lease does: look again without ?recipe=lock"
+                .to_owned()
+        }))
+    }
+
     /// Who may use the node.
     fn acl(&mut self) -> Result<Attribute, StoreError> {
         let reply = self.ask(|path| Request::Acl { path })?;
@@ -184,9 +194,11 @@ impl Inspect for Inspector {
         let form = match &self.stat {
             None => Form::Absent,
             Some(stat) if stat.children > 0 => Form::Foreign(format!(
-                "a node with {} others below it, as recipes have that queue (Curator, kazoo): look at the \
-                 first of them with ?recipe=lock",
-                stat.children
+                "a node with {} below it, as the queues of kazoo and Curator have them: look again with ?recipe=lock",
+                match stat.children {
+                    1 => "another".to_owned(),
+                    children => format!("{children} others"),
+                }
             )),
             Some(stat) if usize::try_from(stat.length).is_ok_and(|it| it > LONGEST_HOLDER) => Form::Foreign(format!(
                 "a node with {} bytes, too long for a holder's name: not read",
@@ -194,9 +206,14 @@ impl Inspect for Inspector {
             )),
             Some(_) => Form::Lease,
         };
+        let elsewhere = match form {
+            Form::Absent if self.url.layout.is_recipe() => self.elsewhere()?,
+            _ => None,
+        };
         Ok(KeyForm {
             namespace: format!("node {}", shown_key(self.place.as_bytes())),
             form,
+            elsewhere,
         })
     }
 

@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::net::Net;
 use super::node::{Look, Node, look};
-use super::path::{key_of, path_of};
+use super::path::{bare, key_of, path_of};
 use super::request::{Reply, Request};
 use super::server::{Server, Start};
 use super::session::{Broken, Session};
@@ -269,6 +269,7 @@ impl Observer {
 
     /// Level by level: a node that has others below it is a part of a path, and no lease.
     fn below(&mut self, prefix: &str, most: usize) -> Result<Listing, StoreError> {
+        let prefix = bare(prefix);
         let top = match prefix.rsplit_once('/') {
             Some((above, _)) => self.path(above),
             None => self.net.url.chroot.clone(),

@@ -1,13 +1,19 @@
 //! The node of a key: its path, with what ZooKeeper does not allow written as `%` and two hex digits.
 //!
-//! A key may be any text; a path may not have empty parts, `.` and `..`, and some characters.
+//! A key may be any text; a path may not have empty parts, `.` and `..`, and some characters. Slashes at a
+//! key's front are those of its path, as zkCli and kazoo write it: `/lock/orders` is the key `lock/orders`.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
+/// A key, or the begin of one, without the slashes at its front.
+pub(crate) fn bare(key: &str) -> &str {
+    key.trim_start_matches('/')
+}
+
 /// The path of a key's node.
 pub(crate) fn path_of(key: &str) -> String {
-    key.split('/').fold(String::new(), |mut path, part| {
+    bare(key).split('/').fold(String::new(), |mut path, part| {
         path.push('/');
         match part {
             // What no other part becomes, since a `%` in a key is written as `%25`.
@@ -63,7 +69,7 @@ mod tests {
         for (key, path) in [
             ("canary/demo", "/canary/demo"),
             ("", "/%"),
-            ("/a//b/", "/%/a/%/b/%"),
+            ("a//b/", "/a/%/b/%"),
             ("a/./../b", "/a/%2E/%2E./b"),
             ("zookeeper/quota", "/%7Aookeeper/quota"),
             ("canary/zookeeper", "/canary/zookeeper"),
@@ -72,6 +78,19 @@ mod tests {
         ] {
             assert_eq!(path_of(key), path);
             assert_eq!(key_of(path), key);
+        }
+    }
+
+    #[test]
+    fn a_slash_at_the_front_is_the_path_s_own() {
+        for (key, path) in [
+            ("/lock/orders", "/lock/orders"),
+            ("//lock", "/lock"),
+            ("/zookeeper", "/%7Aookeeper"),
+            ("/", "/%"),
+        ] {
+            assert_eq!(path_of(key), path);
+            assert_eq!(key_of(path), bare(key));
         }
     }
 

@@ -13,10 +13,15 @@ const LISTED: usize = 8;
 /// So many changes are listed.
 const CHANGES: usize = 12;
 
-pub(super) fn lines(paper: &mut Paper, lease: &LeaseView) {
+/// `elsewhere`: what may be the lock lies beside the key.
+pub(super) fn lines(paper: &mut Paper, lease: &LeaseView, elsewhere: bool) {
     let (first, last) = (&lease.at_first, &lease.at_last);
     head(paper, "lease");
-    row(paper, "holder", last.holder.as_deref().unwrap_or("nobody"));
+    let nobody = match elsewhere {
+        true => "nobody under the key itself",
+        false => "nobody",
+    };
+    row(paper, "holder", last.holder.as_deref().unwrap_or(nobody));
     if first.held && first.holder != last.holder {
         row(paper, "at first", first.holder.as_deref().unwrap_or("nobody"));
     }
