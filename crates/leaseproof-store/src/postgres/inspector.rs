@@ -189,12 +189,8 @@ impl Inspect for Inspector {
             false => format!("{keys} rows"),
         };
         Ok(KeyForm {
-<<<<<<< HEAD
-            namespace: format!("table {}: {keys}", self.table()),
-=======
             elsewhere: None,
-            namespace: format!("table {}: {keys}", self.url.table),
->>>>>>> lookfix
+            namespace: format!("table {}: {keys}", self.table()),
             form: match there {
                 false => Form::Absent,
                 true if usize::try_from(size).is_ok_and(|size| size > LONGEST_HOLDER) => {

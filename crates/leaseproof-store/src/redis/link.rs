@@ -138,14 +138,15 @@ pub(super) fn unreachable(url: &RedisUrl, why: &impl ToString) -> StoreError {
     }
 }
 
-<<<<<<< HEAD
 /// An error of the library on this connection, in our words.
 pub(super) fn failed(url: &RedisUrl, error: &RedisError, gate: &Gate) -> StoreError {
     match gate.flood() {
         // The library says only that the connection is gone.
         Some(flood) => unreachable(url, &flood),
         None => named(url, error),
-=======
+    }
+}
+
 /// What an answer is that is no Redis's. The parser names the bytes that it did not expect, the first one last.
 fn answer_words(why: &str) -> &'static str {
     match why.rsplit('`').nth(1) {
@@ -154,7 +155,6 @@ fn answer_words(why: &str) -> &'static str {
         // An alert, a handshake.
         Some("21" | "22") => "it answers in TLS, which rediss:// asks for",
         _ => "it answers in another protocol",
->>>>>>> lookfix
     }
 }
 
