@@ -100,7 +100,7 @@ pub trait Inspect: Observe {
 /// Opens a store for a look at it; `timeout` bounds each call, this one too.
 ///
 /// # Errors
-/// As [`open_observer`].
+/// As [`crate::open_observer`].
 pub fn open_inspector(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
     Ok(match url {
         StoreUrl::Redis(url) => redis::inspector(url, timeout)?,
