@@ -230,7 +230,12 @@ fn foreign_nodes_are_compared_and_not_disclosed() {
     assert_ne!(second.held.expect("it is held").holder, held.holder);
     // A node that ends with no session.
     server.cli("create /canary/for-ever me");
-    let held = observer.read("canary/for-ever").expect("a reading").1.held.expect("held");
+    let held = observer
+        .read("canary/for-ever")
+        .expect("a reading")
+        .1
+        .held
+        .expect("held");
     assert_eq!((held.expires, held.bound), (None, None));
     // One with others below it is the place of a lock recipe, and no lease.
     server.cli("create /canary/deep");
