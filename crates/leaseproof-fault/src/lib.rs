@@ -9,6 +9,7 @@
 //! - [`pause`]: a tree, a parent or its children stopped, by signal or by control group
 //! - [`kill_tree`], [`terminate`], [`clock_step`]: the other faults of an owner
 //! - [`shim`]: the preloaded library that steps the wall clock
+//! - [`segment`]: the shared memory that a killed PostgreSQL server leaves behind
 //! - [`relay`]: the network between an owner and the store
 //!
 //! The binary that uses this crate must dispatch two hidden first arguments, before anything else:
@@ -23,6 +24,7 @@ pub mod kill_tree;
 pub mod launch;
 pub mod pause;
 pub mod relay;
+pub mod segment;
 pub mod shim;
 pub mod terminate;
 pub mod torture_points;

@@ -90,6 +90,12 @@ pub trait Observe: Send {
         None
     }
 
+    /// Whether what answered last may be behind the store's newest state: a replica, where the adapter can see
+    /// that.
+    fn may_be_behind(&self) -> bool {
+        false
+    }
+
     /// The leases below a prefix, as far as the store has a trace of them (a lease or its token
     /// counter), at most `most`. `None` where the store can't list, or this adapter does not.
     ///

@@ -9,6 +9,8 @@ use leaseproof_store::{
 };
 use redis_many::{Watched, wait_until};
 use redis_server::{RedisServer, skip};
+use std::io::{Read, Write};
+use std::net::TcpListener;
 use std::time::Duration;
 
 const PATIENT: Duration = Duration::from_secs(20);
@@ -305,4 +307,30 @@ fn a_server_must_say_itself_that_it_is_the_primary() {
         .expect("a replica")
         .to_string();
     assert!(error.contains("does not say so itself"), "{error}");
+}
+
+#[test]
+fn an_answer_without_end_is_cut() {
+    for beginning in [&b"$2000000000\r\n"[..], b"*100000000\r\n$2000000000\r\n", b"+"] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        std::thread::spawn(move || {
+            while let Ok((mut stream, _)) = listener.accept() {
+                let _ = stream.read(&mut [0; 512]);
+                let _ = stream.write_all(beginning);
+                let much = vec![b'x'; 1 << 20];
+                while stream.write_all(&much).is_ok() {}
+            }
+        });
+        for text in [
+            format!("redis+sentinel://127.0.0.1:{port}/s"),
+            format!("redis://127.0.0.1:{port}"),
+        ] {
+            let error = open_observer(&url(&text), PATIENT)
+                .err()
+                .expect("no answer")
+                .to_string();
+            assert!(error.contains("more than 64 MiB"), "{text}: {error}");
+        }
+    }
 }

@@ -162,44 +162,19 @@ fn opening(settings: &Settings, monitor: &Monitor) -> String {
 
 /// What it came to, for whoever lets it run for a while.
 fn closing(monitor: &Monitor) -> (Verdict, String) {
+    let reasons = monitor.untold();
     let board = monitor.board();
     let own = &board.own;
     if own.findings > 0 {
         let findings = if own.findings == 1 { "finding" } else { "findings" };
         return (Verdict::Violated, format!("violated: {} {findings}", own.findings));
     }
-    let mut missing = Vec::new();
-    if own.last_round.is_none() {
-        missing.push("no round of readings was answered".to_owned());
-    }
-    if board.store.failures > 0 {
-        missing.push(format!("the store did not answer {} rounds", board.store.failures));
-    }
-    if !own.blind.is_zero() {
-        missing.push(format!("this monitor did not run for {:.1} s", own.blind.as_secs_f64()));
-    }
-    if board
-        .iter()
-        .all(|(_, it)| it.lease.grant.is_none() && it.lease.ended.is_none())
-    {
-        missing.push("no lease was held".to_owned());
-    }
-    let silent = board
-        .iter()
-        .filter(|(_, it)| it.belief.as_ref().is_some_and(|it| it.last.is_none()));
-    match silent.count() {
-        0 => {}
-        count => missing.push(format!("{count} owners never said what they believe")),
-    }
-    match board.iter().filter(|(_, it)| it.lease.unreadable.is_some()).count() {
-        0 => {}
-        count => missing.push(format!("{count} keys hold no lease")),
-    }
-    if missing.is_empty() {
+    if reasons.is_empty() {
         let says = format!("nothing wrong in {} rounds over {} leases", own.rounds, board.len());
         return (Verdict::Proven, says);
     }
-    (Verdict::CannotTell, format!("cannot tell: {}", missing.join("; ")))
+    let lines: Vec<String> = reasons.iter().map(|it| format!("cannot tell: {it}")).collect();
+    (Verdict::CannotTell, lines.join("\n"))
 }
 
 fn settings_of(args: &WatchArgs) -> Result<Settings, String> {
@@ -221,6 +196,10 @@ fn settings_of(args: &WatchArgs) -> Result<Settings, String> {
         if given.is_some() {
             *slot = given.clone().map(plan::from_command_line);
         }
+    }
+    if args.store.is_some() {
+        // It names the one store to look at.
+        (file.store.also, file.store.start) = (None, None);
     }
     let keys = args.key.iter().map(|key| WatchLeaseTable {
         key: Some(plan::from_command_line(key.clone())),

@@ -125,6 +125,14 @@ fn plan_bad() {
             &["plan.toml:2:13: LP019 budget-invalid"],
         ),
         (
+            "[store]\nurl = \"redis://127.0.0.1:1\"\nalso = [\"redis://x:geheim@h\"]\n[[watch.lease]]\nkey = \"a\"",
+            &["plan.toml:3:9: watch looks at one store: make a plan for each, and give each its --listen"],
+        ),
+        (
+            "[store]\nstart = [\"redis\"]\n[[watch.lease]]\nkey = \"a\"",
+            &["plan.toml:2:10: watch looks at one store"],
+        ),
+        (
             "[store]\nurl = \"mysql://x:geheim@h\"\n[[watch.lease]]\nkey = \"a\"",
             &["mysql is no store"],
         ),
@@ -135,6 +143,18 @@ fn plan_bad() {
         ran.refused(needles);
         assert!(!ran.stderr.contains("geheim"), "a password is shown: {ran:#?}");
     }
+}
+
+/// `--store` names the one: what else the plan has is no question then.
+#[test]
+fn one_store_of_several_ok() {
+    let room = Room::new();
+    room.write(
+        "plan.toml",
+        &format!("[store]\nalso = [\"redis://h\"]\nstart = [\"redis\"]\n{OK}"),
+    );
+    room.run(&["watch", "plan.toml", "--store", "sqlite:no/such.db"])
+        .refused(&["no store answers at sqlite:no/such.db"]);
 }
 
 /// `verify` takes the table, and refuses what is unknown in it.

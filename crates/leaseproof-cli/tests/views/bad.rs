@@ -415,7 +415,7 @@ fn a_hundred_thousand_keys_postgres_ok() {
         "INSERT INTO leaseproof_lease (key, token) SELECT 'shards/' || n, n FROM generate_series(1, {MANY}) AS n"
     ));
     watches_many(&room, &server.url());
-    inspect(&room, &server.url(), "shards/77").cannot_tell(&["table leaseproof_lease: 100000 rows"]);
+    inspect(&room, &server.url(), "shards/77").cannot_tell(&["table public.leaseproof_lease: 100000 rows"]);
 }
 
 #[test]

@@ -127,3 +127,64 @@ fn it_sends_only_what_is_on_the_list() {
     assert!(sent.iter().all(|command| allowed.contains(command)), "{sent:?}");
     assert_eq!(server.cli(&["DBSIZE"]), "1", "nothing is written");
 }
+
+/// A key that nobody ever held beside one that is: a look at one of two leases is no look at both.
+#[test]
+fn a_free_key_beside_a_held_one_bad() {
+    let rig = Rig::new(None);
+    let _owner = rig.owner("sound", &[]);
+    let monitor = rig.monitor(&rig.plan(&["sound", "free"]));
+    until("the lease", || {
+        (monitor.series("leaseproof_watch_held{lease=\"sound\"}")? == 1.0).then_some(())
+    });
+    let (status, lines) = monitor.end();
+    assert_eq!(status.code(), Some(3), "{lines:#?}");
+    for says in [
+        "cannot tell: no reading shows it held: free",
+        "cannot tell: its owner never said what it believes: free",
+    ] {
+        assert!(lines.iter().any(|line| line == says), "{says}: {lines:#?}");
+    }
+}
+
+/// The other side of it. A host too busy to look all the time may end with 3, for that reason alone.
+#[test]
+fn a_held_key_ok() {
+    let rig = Rig::new(None);
+    let _owner = rig.owner("sound", &[]);
+    let monitor = rig.monitor(&rig.plan(&["sound"]));
+    until("both sides", || {
+        let held = monitor.series("leaseproof_watch_held{lease=\"sound\"}")?;
+        let known = monitor.series("leaseproof_watch_belief_known{lease=\"sound\"}")?;
+        (held == 1.0 && known == 1.0).then_some(())
+    });
+    let (status, lines) = monitor.end();
+    let busy = |line: &&String| line.contains("did not run for") || line.contains("is not known now");
+    let why = lines.iter().filter(|line| line.starts_with("cannot tell"));
+    assert!(why.clone().all(|line| busy(&line)), "{lines:#?}");
+    assert_eq!(status.code(), Some(if why.count() > 0 { 3 } else { 0 }), "{lines:#?}");
+}
+
+/// What a replica shows may be old, however well all looks in it.
+#[test]
+fn a_replica_bad() {
+    let (primary, replica) = match (RedisServer::start(), RedisServer::start()) {
+        (Ok(primary), Ok(replica)) => (primary, replica),
+        (Err(why), _) | (_, Err(why)) => return redis_server::skip("a_replica_bad", &why),
+    };
+    let rig = Rig::new(Some(&primary.url()));
+    let _owner = rig.owner("sound", &[]);
+    replica.cli(&["REPLICAOF", "127.0.0.1", &primary.port().to_string()]);
+    let plan = rig.plan(&["sound"]);
+    let text = std::fs::read_to_string(&plan).expect("the plan");
+    std::fs::write(&plan, text.replace(&primary.url(), &replica.url())).expect("a file");
+    let monitor = rig.monitor(&plan);
+    until("the lease, by the replica", || {
+        (monitor.series("leaseproof_watch_held{lease=\"sound\"}")? == 1.0).then_some(())
+    });
+    assert_eq!(monitor.series("leaseproof_watch_store_may_be_behind"), Some(1.0));
+    let (status, lines) = monitor.end();
+    assert_eq!(status.code(), Some(3), "{lines:#?}");
+    let says = "cannot tell: a replica answered, which may be behind: give the URL of its primary";
+    assert!(lines.iter().any(|line| line == says), "{lines:#?}");
+}

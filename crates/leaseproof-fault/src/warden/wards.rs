@@ -3,6 +3,7 @@
 
 use super::protocol::{Request, Undo, Ward};
 use super::traces::Traces;
+use crate::segment;
 use crate::shim;
 use leaseproof_model::name::ProcessId;
 use leaseproof_proc::cgroup::Cgroup;
@@ -36,6 +37,8 @@ pub enum Healed {
     FileRemoved(PathBuf),
     /// A folder that nobody needs once the run is over was removed.
     FolderRemoved(PathBuf),
+    /// The shared memory of a server of the run was removed, by its number.
+    SegmentRemoved(i32),
     /// Something could not be made good.
     Failed(String),
 }
@@ -50,6 +53,7 @@ impl fmt::Display for Healed {
             Self::CgroupRemoved(path) => write!(f, "control group {} was left and is removed", path.display()),
             Self::FileRemoved(path) => write!(f, "store file {} was left and is removed", path.display()),
             Self::FolderRemoved(path) => write!(f, "folder {} was left and is removed", path.display()),
+            Self::SegmentRemoved(id) => write!(f, "shared memory segment {id} of a server was left and is removed"),
             Self::Failed(what) => write!(f, "not healed: {what}"),
         }
     }
@@ -169,15 +173,19 @@ impl Wards {
     /// Removes the folders and store files of a run that is gone; what is left are keys in servers.
     pub(crate) fn sweep(&mut self) -> Vec<Healed> {
         let mut healed = Vec::new();
-        self.folders.retain(|path| match fs::remove_dir_all(path) {
-            Ok(()) => {
-                healed.push(Healed::FolderRemoved(path.clone()));
-                false
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => {
-                healed.push(Healed::Failed(format!("folder {}: {error}", path.display())));
-                true
+        self.folders.retain(|path| {
+            // Only the folder says which they are.
+            healed.extend(segment::remove_below(path));
+            match fs::remove_dir_all(path) {
+                Ok(()) => {
+                    healed.push(Healed::FolderRemoved(path.clone()));
+                    false
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+                Err(error) => {
+                    healed.push(Healed::Failed(format!("folder {}: {error}", path.display())));
+                    true
+                }
             }
         });
         self.traces.retain(|_, traces| match traces.remove_files() {

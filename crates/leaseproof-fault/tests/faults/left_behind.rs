@@ -41,6 +41,7 @@ pub const ALL: &[Case] = &[
     ("warden-ends-with-its-run-ok", warden_ends_with_its_run),
     ("store-traces-of-an-ended-run-ok", store_traces_of_an_ended_run),
     ("store-traces-in-a-journal-ok", store_traces_in_a_journal),
+    ("shared-memory-of-a-server-ok", shared_memory_of_a_server),
 ];
 
 struct Victim {
@@ -347,5 +348,61 @@ fn store_traces_in_a_journal() {
         assert!(fs::read_dir(stores.path()).expect("readable").next().is_none());
         assert_eq!(journal::undo_all(dir.path()).expect("heals"), [], "once is enough");
         assert_eq!(keys_left(dir.path()), ["canary/c", "lock-signal:canary/c"]);
+    }
+}
+
+/// A segment that nobody uses: its number, and the process that made it.
+fn segment() -> Option<(i32, u32)> {
+    let made = match Command::new("ipcmk").args(["-M", "56"]).output() {
+        Ok(made) => made,
+        Err(error) => {
+            eprintln!("skipped: shared-memory-of-a-server-ok: ipcmk can't be run: {error}");
+            return None;
+        }
+    };
+    let text = String::from_utf8(made.stdout).expect("text");
+    let id = text
+        .trim()
+        .rsplit(' ')
+        .next()
+        .and_then(|id| id.parse().ok())
+        .expect("a number");
+    Some((id, listed(id).expect("it is there")))
+}
+
+/// Who made it, if it is there.
+fn listed(id: i32) -> Option<u32> {
+    let listing = fs::read_to_string("/proc/sysvipc/shm").expect("readable");
+    let mut lines = listing.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let line = lines.find(|line| line[1] == id.to_string())?;
+    Some(line[4].parse().expect("a pid"))
+}
+
+/// A server's note is believed only where the kernel says the same.
+fn shared_memory_of_a_server() {
+    let Some((id, maker)) = segment() else { return };
+    for (pid, fits) in [(maker + 1, false), (maker, true)] {
+        let (dir, stores) = (
+            tempfile::tempdir().expect("a folder"),
+            tempfile::tempdir().expect("a folder"),
+        );
+        let mut run = identity::me().expect("known");
+        run.start_ticks -= 1;
+        write_journal(dir.path(), &identity::boot_id().expect("known"), run);
+        let stage = stage_in(stores.path());
+        let note = format!("{pid}\n/data\n1\n5432\n\n127.0.0.1\n  7  {id}\nready\n");
+        fs::write(stage.join("store/data/postmaster.pid"), note).expect("writable");
+        let journal = dir.path().join("warden-m.jsonl");
+        let mut text = fs::read_to_string(&journal).expect("readable");
+        let path = serde_json::to_string(&stage).expect("JSON");
+        text.push_str(&format!("{{\"folder\":{{\"path\":{path}}}}}\n"));
+        fs::write(&journal, text).expect("writable");
+        let healed = journal::undo_all(dir.path()).expect("heals");
+        let mut expected = vec![Healed::FolderRemoved(stage)];
+        if fits {
+            expected.insert(0, Healed::SegmentRemoved(id));
+        }
+        assert_eq!(healed, expected);
+        assert_eq!(listed(id).is_none(), fits);
     }
 }

@@ -144,6 +144,11 @@ pub fn resolve_watch(
     }
     let labels = place.within("watch.labels", table.labels.as_ref(), 0..=MOST_LABELS)?;
     let alert_share = place.within("watch.alert_share", table.alert_share.as_ref(), 0.001..=1.0)?;
+    let others = [&file.store.also, &file.store.start].into_iter().flatten().flatten();
+    if let Some(other) = others.into_iter().next() {
+        let says = "watch looks at one store: make a plan for each, and give each its --listen";
+        return Err(place.at(other.span(), says));
+    }
     let (leases, prefixes) = place.watched(file, check_series)?;
     Ok(WatchPlan {
         url: match &file.store.url {

@@ -3,8 +3,9 @@
 use super::recipe::Recipe;
 use super::room::{Place, Room};
 use leaseproof_fault::launch::{Launch, Launched, launch};
+use leaseproof_fault::segment;
 use leaseproof_fault::shim::ShimFile;
-use leaseproof_fault::warden::Warden;
+use leaseproof_fault::warden::{Healed, Warden};
 use leaseproof_proc::clock::boot_now;
 use leaseproof_store::StoreUrl;
 use rustix::process::Signal;
@@ -103,6 +104,12 @@ impl Member {
     /// As the system says.
     pub fn empty(&self) -> Result<(), String> {
         let data = self.place.dir().join("data");
+        // PostgreSQL clears away what its last server left only where the folder is the same one.
+        for healed in segment::remove_below(&data) {
+            if let Healed::Failed(why) = healed {
+                return Err(why);
+            }
+        }
         std::fs::remove_dir_all(&data)
             .and_then(|()| self.place.make_data())
             .map_err(|error| format!("{}: {error}", data.display()))

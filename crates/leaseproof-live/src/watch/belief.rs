@@ -39,6 +39,10 @@ pub struct Belief {
     pub last: Option<Report>,
     /// Since when it has claimed to hold without a break: the first such report, or its own word.
     pub holding_since: Option<Moment>,
+    /// The first report of the token that it claims now.
+    pub named_since: Option<Moment>,
+    /// The first reading after that one which shows nobody.
+    pub unmet: Option<Moment>,
     /// Why it could not be read the last time, if it couldn't.
     pub failed: Option<Box<str>>,
     /// How often it could not be read.
@@ -63,15 +67,23 @@ impl Belief {
         {
             return;
         }
+        // Another token is another grant.
+        let same = self.last.as_ref().is_some_and(|last| last.token == report.token);
+        let named = report.claim == Claim::Holds && report.token.is_some();
+        self.named_since = named.then(|| self.named_since.filter(|_| same).unwrap_or(report.at));
+        self.unmet = self.unmet.filter(|_| named && same);
         self.holding_since = match report.claim {
             Claim::Free => None,
-            Claim::Holds => {
-                // Another token is another grant.
-                let same = self.last.as_ref().is_some_and(|last| last.token == report.token);
-                report.since.or(self.holding_since.filter(|_| same)).or(Some(report.at))
-            }
+            Claim::Holds => report.since.or(self.holding_since.filter(|_| same)).or(Some(report.at)),
         };
         self.last = Some(report);
+    }
+
+    /// A reading shows that nobody holds the lease.
+    pub fn nobody_at(&mut self, at: Moment) {
+        if self.named_since.is_some_and(|since| since.latest < at.earliest) {
+            self.unmet.get_or_insert(at);
+        }
     }
 
     /// It could not be read.

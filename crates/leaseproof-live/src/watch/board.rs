@@ -44,6 +44,8 @@ pub enum Notice {
         key: Arc<str>,
         /// By how much, at least.
         by: Duration,
+        /// Whether no reading ever showed anybody to hold it: the plan may name another key than the owner's.
+        never_held: bool,
     },
     /// The store shows something new of a lease.
     Changed {
@@ -95,6 +97,10 @@ pub struct StoreState {
     pub epoch_changes: u32,
     /// Rounds that were not answered.
     pub failures: u64,
+    /// Whether what answers may be behind the store: a replica.
+    pub may_be_behind: bool,
+    /// Whether it ever was.
+    pub was_behind: bool,
 }
 
 /// What is known about the monitor itself.
@@ -306,6 +312,12 @@ impl Board {
         }
     }
 
+    /// Whether what answered may be behind the store: to be told before its readings are.
+    pub fn store_may_be_behind(&mut self, behind: bool) {
+        self.store.may_be_behind = behind;
+        self.store.was_behind |= behind;
+    }
+
     /// A reading of a lease.
     pub fn lease_saw(&mut self, place: Place, at: Moment, reading: &Reading, notices: &mut Vec<Notice>) {
         self.lease_saw_expiry(place, at, None, reading, notices);
@@ -329,6 +341,13 @@ impl Board {
                 key: Arc::clone(&entry.key),
                 change,
             });
+        }
+        // A replica that shows nobody may just not have heard of the grant.
+        if let Some(belief) = &mut entry.belief
+            && entry.lease.grant.is_none()
+            && !self.store.may_be_behind
+        {
+            belief.nobody_at(at);
         }
         settle(entry, at.latest, &self.terms, &mut self.own, notices);
     }
@@ -425,6 +444,7 @@ fn settle(entry: &mut Entry, now: BootNanos, terms: &Terms, own: &mut Own, notic
         notices.push(Notice::Diverged {
             key: Arc::clone(&entry.key),
             by,
+            never_held: entry.lease.was_never_held(),
         });
     }
 }

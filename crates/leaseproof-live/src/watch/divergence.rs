@@ -28,9 +28,13 @@ pub fn judge(belief: &Belief, lease: &Lease) -> Judged {
     };
     match (report.claim, report.token) {
         (Claim::Free, _) => Judged::Agrees,
-        (Claim::Holds, Some(token)) if shows_tokens(lease) => by_token(report, token, lease),
-        // Whether this store's grants have tokens is not known before one is seen.
-        (Claim::Holds, Some(_)) if lease.grant.is_none() && lease.ended.is_none() => Judged::CannotTell,
+        (Claim::Holds, Some(token)) if shows_tokens(lease) => by_token(belief, report, token, lease),
+        // Whether this store's grants have tokens is not known before one is seen: another reading must
+        // confirm what is said by the owner's token alone.
+        (Claim::Holds, Some(_)) if lease.grant.is_none() && lease.ended.is_none() => match lease.looked {
+            Some(looked) if looked.earliest > report.at.latest => unmet(belief, report),
+            _ => Judged::CannotTell,
+        },
         (Claim::Holds, _) => by_time(belief, report, lease),
     }
 }
@@ -42,7 +46,7 @@ fn shows_tokens(lease: &Lease) -> bool {
 }
 
 /// A token names its grant, and a grant that ended never comes back.
-fn by_token(report: &Report, token: Token, lease: &Lease) -> Judged {
+fn by_token(belief: &Belief, report: &Report, token: Token, lease: &Lease) -> Judged {
     let grant = lease.grant.as_ref();
     if grant.is_some_and(|grant| grant.token == Some(token)) {
         return Judged::Agrees;
@@ -58,6 +62,15 @@ fn by_token(report: &Report, token: Token, lease: &Lease) -> Judged {
         // It was given, since the counter has reached it, and it is not there.
         (Some(free), Some(counter)) if counter >= token => beyond(report, free),
         // It may have been given after the last reading.
+        _ => unmet(belief, report),
+    }
+}
+
+/// The owner claimed this token, then a reading showed nobody, then it claimed the same token: that grant was
+/// over at the reading, whether it was ever seen or not. A first claim after the reading may be of a new grant.
+fn unmet(belief: &Belief, report: &Report) -> Judged {
+    match belief.unmet.map(|at| beyond(report, at)) {
+        Some(Judged::Diverged(by)) => Judged::Diverged(by),
         _ => Judged::CannotTell,
     }
 }

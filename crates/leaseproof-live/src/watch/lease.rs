@@ -218,6 +218,12 @@ impl Lease {
         }
     }
 
+    /// Whether no reading ever showed anybody to hold it.
+    #[must_use]
+    pub fn was_never_held(&self) -> bool {
+        self.grant.is_none() && self.ended.is_none()
+    }
+
     /// When what is known of the expiry was seen.
     fn known_at(&self) -> Option<Moment> {
         self.expiry_looked.or(self.looked)

@@ -6,6 +6,7 @@
 //! - [`belief`], [`divergence`]: an owner's reports, set against the grants
 //! - [`clock`]: the store's clock against ours
 //! - [`board`]: all of it, and the monitor itself
+//! - [`untold`]: why nothing can be said at the end
 //! - [`series`], [`page`]: what is exported; [`rules`], [`dashboard`]: what reads it
 //!
 //! At the edge: [`run`] (rounds of readings), [`sources`] (where beliefs are read), [`server`] (HTTP).
@@ -27,4 +28,5 @@ pub mod sources;
 pub mod terms;
 #[cfg(feature = "tui")]
 pub mod tui;
+pub mod untold;
 pub mod worst;

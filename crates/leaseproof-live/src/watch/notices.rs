@@ -8,10 +8,15 @@ use std::time::Duration;
 #[must_use]
 pub fn line(notice: &Notice) -> String {
     match notice {
-        Notice::Diverged { key, by } => format!(
-            "{}: DIVERGED: the owner reported that it holds the lease, {} at least after its grant had ended",
+        Notice::Diverged { key, by, never_held } => format!(
+            "{}: DIVERGED: the owner reported that it holds the lease, {} at least after its grant had ended{}",
             shown(key),
-            span(*by)
+            span(*by),
+            if *never_held {
+                "; no reading shows it held by anybody: is this the owner's key?"
+            } else {
+                ""
+            }
         ),
         Notice::Changed { key, change } => match change {
             Change::NewHolder { holder, token } => {
@@ -40,7 +45,7 @@ pub fn line(notice: &Notice) -> String {
 }
 
 /// A text that others chose, with nothing in it that moves a terminal's cursor.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     leaseproof_report::visible::visible(text).to_string()
 }
 

@@ -133,6 +133,15 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
             "No owner runs, or none reaches the store. Where a lease is taken only now and then, silence this alert.",
         ),
         alert(
+            "LeaseHeldByBeliefAlone",
+            "leaseproof_watch_belief_holds == 1 and leaseproof_watch_held == 0".to_owned(),
+            // An acquisition between two readings looks like this until the second of them.
+            "2m",
+            "critical",
+            "{{ $labels.lease }}: the owner believes to hold the lease, and the store shows nobody",
+            "Nobody knows since when: stop the owner before another acquires. Or the plan names another key than the owner's.",
+        ),
+        alert(
             "LeaseBeliefUnknown",
             "leaseproof_watch_belief_known == 0".to_owned(),
             "2m",
@@ -155,6 +164,14 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
             "critical",
             "the monitor can't read the store",
             "If the owners can't either, they lose their leases within one TTL.",
+        ),
+        alert(
+            "LeaseStoreIsReplica",
+            "leaseproof_watch_store_may_be_behind == 1".to_owned(),
+            "1m",
+            "warning",
+            "the monitor reads a replica, which may be behind",
+            "Give watch the URL of the primary: a replica shows grants that are over, and not yet those that are there.",
         ),
         alert(
             "LeaseStoreClockStepped",

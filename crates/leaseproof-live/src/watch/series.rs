@@ -131,6 +131,8 @@ of_whole! {
         |board, _| Some(f64::from(board.store.time.steps));
     "store_epoch_changes_total" Counter "How often another process or role of the store answered." =
         |board, _| Some(f64::from(board.store.epoch_changes));
+    "store_may_be_behind" Gauge "Whether a replica answers, whose readings may be older than they say." =
+        |board, _| Some(truth(board.store.may_be_behind));
     "store_shows_expiry" Gauge "Whether the store shows when a lease will expire." =
         |board, _| Some(truth(board.terms.shows_expiry));
     "store_shows_renewals" Gauge "Whether the store shows renewals." =

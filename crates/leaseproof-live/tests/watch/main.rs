@@ -6,3 +6,4 @@ mod labels;
 mod readings;
 mod sound;
 mod tape;
+mod untold;

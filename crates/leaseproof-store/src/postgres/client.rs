@@ -137,8 +137,13 @@ impl Client {
                     link.time_outs = 0;
                     return Err(Failed::Refused(Box::new(error.clone())));
                 }
+                // The library says only that the connection is closed.
+                let flood = link.login.gate.flood();
                 self.disconnect();
-                named(&self.url, &error, None)
+                match flood {
+                    Some(flood) => unreachable(&self.url, &flood),
+                    None => named(&self.url, &error, None),
+                }
             }
             None => {
                 link.time_outs += 1;

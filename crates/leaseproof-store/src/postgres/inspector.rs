@@ -43,6 +43,12 @@ impl Inspector {
         self.observer.client.look(choose, values, patience)
     }
 
+    /// The table's name with its schema: another schema of the search path may have one of this name, too.
+    fn table(&self) -> &str {
+        let server = self.observer.client.connected_server();
+        server.map_or(&self.url.table, |server| server.table_name(&self.url.table))
+    }
+
     /// The same, where a refusal is an answer too: in the server's words.
     fn ask_shown(
         &mut self,
@@ -184,7 +190,7 @@ impl Inspect for Inspector {
         };
         Ok(KeyForm {
             elsewhere: None,
-            namespace: format!("table {}: {keys}", self.url.table),
+            namespace: format!("table {}: {keys}", self.table()),
             form: match there {
                 false => Form::Absent,
                 true if usize::try_from(size).is_ok_and(|size| size > LONGEST_HOLDER) => {
@@ -284,7 +290,7 @@ impl Inspect for Inspector {
     }
 
     fn by_hand(&self, key: &[u8]) -> Vec<String> {
-        tools::commands(&self.url, key)
+        tools::commands(&self.url, self.table(), key)
     }
 }
 

@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::postgres::looks;
 use crate::postgres::server::{Server, refusal};
+use crate::postgres::table::Table;
 use crate::url::PostgresUrl;
 use crate::wire::{Gate, Gated, Tls, secured, tcp};
 use rustix::net::sockopt;
@@ -126,7 +127,7 @@ async fn open(url: &PostgresUrl, tls: Option<&Tls>, access: Access, gate: Arc<Ga
     let driver = tokio::spawn(async {
         let _ = connection.await;
     });
-    match ask(&client, access).await {
+    match ask(&client, &url.table, access).await {
         Ok(server) => match server.unusable() {
             None => Ok(Login {
                 client,
@@ -162,7 +163,7 @@ async fn stream(url: &PostgresUrl, tls: Option<&Tls>, gate: Arc<Gate>) -> Result
         }
     }
     let inner = secured(stream, tls).await.map_err(lost)?;
-    Ok(Gated::over(inner, gate))
+    Ok(Gated::over(inner, gate).bounded())
 }
 
 /// Lets the kernel notice a connection that is gone. A session of the server's outlives a client that
@@ -176,7 +177,7 @@ fn watch(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Settles what a session depends on, whatever the server's defaults are, and asks who it is.
-async fn ask(client: &Client, access: Access) -> Result<Server, Error> {
+async fn ask(client: &Client, table: &str, access: Access) -> Result<Server, Error> {
     let settings = match access {
         Access::Read => looks::SETTLE,
         // As for those who look. And a grant that a crash of the server takes back would be granted twice,
@@ -187,11 +188,13 @@ async fn ask(client: &Client, access: Access) -> Result<Server, Error> {
              WHERE current_setting('synchronous_commit') = 'off'"
         }
     };
+    let table = looks::of(looks::TABLE, &looks::quoted(table));
     // All in one round trip. Some hosters don't let their users ask for the identity.
-    let (settled, who, identity) = tokio::join!(
+    let (settled, who, identity, table) = tokio::join!(
         client.batch_execute(settings),
         client.query_typed(looks::WHO, &[]),
         client.query_typed(looks::IDENTITY, &[]),
+        client.query_typed(&table, &[]),
     );
     settled?;
     let mut server = Server::default();
@@ -201,6 +204,10 @@ async fn ask(client: &Client, access: Access) -> Result<Server, Error> {
         server.replica = row.try_get(2)?;
     }
     server.identity = identity.ok().and_then(|rows| rows.first()?.try_get(0).ok());
+    // A server of another kind may not understand this question: then it is refused for what it is.
+    if server.unusable().is_none() {
+        server.table = table?.first().map(Table::parse).transpose()?;
+    }
     Ok(server)
 }
 

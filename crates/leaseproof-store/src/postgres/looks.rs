@@ -21,9 +21,10 @@ macro_rules! reading {
 }
 
 /// What a session depends on, whatever the server's defaults are: statements that wait for a row look at
-/// its new state only in this isolation.
-pub(super) const SETTLE: &str =
-    "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = on";
+/// its new state only in this isolation. And a row that a policy hides would look like a free lease: with
+/// row security off the server refuses the question instead.
+pub(super) const SETTLE: &str = "SET default_transaction_isolation = 'read committed'; SET default_transaction_read_only = on; \
+     SET row_security = off";
 
 /// Who answers.
 pub(super) const WHO: &str = "SELECT version(), current_setting('server_version_num')::int4, pg_is_in_recovery()";
@@ -31,6 +32,12 @@ pub(super) const WHO: &str = "SELECT version(), current_setting('server_version_
 /// Which database files, and their timeline. Some hosters don't let their users ask.
 pub(super) const IDENTITY: &str =
     "SELECT concat(system_identifier, '/', timeline_id) FROM pg_control_system(), pg_control_checkpoint()";
+
+/// What stands behind the table's name; no row where nothing does.
+pub(super) const TABLE: &str = "SELECT format('%I.%I', space.nspname, relation.relname) AS name, \
+     relation.relkind::text AS kind, EXISTS (SELECT FROM pg_inherits WHERE inhrelid = relation.oid) AS child, \
+     EXISTS (SELECT FROM pg_inherits WHERE inhparent = relation.oid) AS parent FROM pg_class AS relation \
+     JOIN pg_namespace AS space ON space.oid = relation.relnamespace WHERE relation.oid = to_regclass('{table}')";
 
 /// Parameter: key.
 pub(super) const READ: &str = concat!(
@@ -96,9 +103,13 @@ pub(super) const SESSIONS: &str = "SELECT pid, coalesce(usename::text, '') AS us
 
 /// The list; `docs/inspect.md` has it too, and a test compares.
 pub(crate) const ALLOWED: &[Allowed] = &[
-    Allowed::always(SETTLE, "of this session alone: the server refuses writes on it"),
+    Allowed::always(
+        SETTLE,
+        "of this session alone: the server refuses writes on it, and a look that would hide rows",
+    ),
     Allowed::always(WHO, "version and role"),
     Allowed::always(IDENTITY, "the epoch: which database files, which timeline"),
+    Allowed::always(TABLE, "whether the table is a plain one, and in which schema"),
     Allowed::always(READ, "a reading"),
     Allowed::always(READ_MANY, "many readings in one (`watch` only)"),
     Allowed::always(
@@ -111,6 +122,12 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always(ROW_LOCK, "whether an open transaction holds the row"),
     Allowed::always(SESSIONS, "the sessions that may be the holder's"),
 ];
+
+/// A table's name quoted, since a plain name may be a word of the language.
+pub(super) fn quoted(table: &str) -> String {
+    let parts: Vec<String> = table.split('.').map(|part| format!("\"{part}\"")).collect();
+    parts.join(".")
+}
 
 /// A statement of the list for this table, whose name is quoted already.
 pub(super) fn of(statement: &str, table: &str) -> String {

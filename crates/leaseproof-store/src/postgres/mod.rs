@@ -19,6 +19,7 @@ mod row;
 mod server;
 mod sessions;
 mod statement;
+mod table;
 mod tools;
 
 pub(crate) use administrator::Administrator;

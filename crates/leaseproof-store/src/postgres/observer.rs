@@ -31,6 +31,8 @@ pub(crate) struct Observer {
     proofs: Proofs,
     /// Whether this user may list the table's locks, as every user may unless that was taken away.
     may_list: bool,
+    /// Whether the last row came from a standby.
+    standby: bool,
 }
 
 /// The state of a key: what stands there, whether it is over, and the store's epoch.
@@ -65,6 +67,7 @@ impl Observer {
             seen: Seen::new(),
             proofs: Proofs::default(),
             may_list: true,
+            standby: false,
         })
     }
 
@@ -163,6 +166,7 @@ impl Observer {
     fn reading(&mut self, key: &str, during: Moment, row: &Row, over: Over) -> (Moment, Reading) {
         // Never by the clock alone: that the expiry has passed is seen from `expires`, too.
         let expired = over == Over::Proven;
+        self.standby = row.replica;
         let server = self.client.connected_server();
         let epoch = server.map(|server: &Server| server.epoch(row.started, row.replica));
         let previous = self
@@ -239,6 +243,10 @@ impl Observe for Observer {
         Ok(readings
             .map(|(key, (during, row, over))| Ok(self.reading(key, *during, row, *over)))
             .collect())
+    }
+
+    fn may_be_behind(&self) -> bool {
+        self.standby
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {

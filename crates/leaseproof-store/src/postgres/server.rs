@@ -1,6 +1,7 @@
 //! What a server says about itself, and its errors in our words.
 
 use crate::error::StoreError;
+use crate::postgres::table::Table;
 use crate::url::PostgresUrl;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use std::time::Duration;
@@ -20,6 +21,8 @@ pub(crate) struct Server {
     pub(crate) identity: Option<String>,
     /// Whether it is a standby.
     pub(crate) replica: bool,
+    /// What stood behind the table's name; `None` where nothing did.
+    pub(crate) table: Option<Table>,
 }
 
 impl Server {
@@ -37,12 +40,18 @@ impl Server {
                 self.full_version
             ));
         }
-        (self.number < OLDEST).then(|| {
-            format!(
+        if self.number < OLDEST {
+            return Some(format!(
                 "it is PostgreSQL {}: 12 is the oldest that will do",
                 self.number / 10_000
-            )
-        })
+            ));
+        }
+        self.table.as_ref().and_then(Table::unusable)
+    }
+
+    /// The table's name with its schema, as this session finds it; `given` where nothing was there.
+    pub(crate) fn table_name<'a>(&'a self, given: &'a str) -> &'a str {
+        self.table.as_ref().map_or(given, |table| &table.name)
     }
 
     /// `15.18`.
@@ -126,6 +135,11 @@ pub(crate) fn refusal(url: &PostgresUrl, error: &DbError) -> StoreError {
         | &SqlState::WRONG_OBJECT_TYPE => {
             format!("{table} is no table of leases: name another by ?table=NAME")
         }
+        // By the place in its code, since its words are of its own language.
+        &SqlState::INSUFFICIENT_PRIVILEGE if error.routine() == Some("check_enable_rls") => format!(
+            "this user sees the table {table} through row-level security, so that a hidden row would look free: look \
+             as its owner or with BYPASSRLS"
+        ),
         &SqlState::INSUFFICIENT_PRIVILEGE => format!(
             "this user lacks a permission: an owner needs GRANT SELECT, INSERT, UPDATE ON {table}, an observer SELECT"
         ),

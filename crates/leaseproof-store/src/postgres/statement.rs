@@ -85,12 +85,7 @@ pub(crate) const OTHER: &str = "other";
 
 impl Statements {
     pub(crate) fn new(table: &str) -> Self {
-        // Quoted, since a plain name may be a word of the language.
-        let table = &table
-            .split('.')
-            .map(|part| format!("\"{part}\""))
-            .collect::<Vec<_>>()
-            .join(".");
+        let table = &looks::quoted(table);
         Self {
             acquire: grant(table, "WHERE lease.holder IS NULL OR lease.expires_at <= clock_timestamp()"),
             steal: grant(table, ""),

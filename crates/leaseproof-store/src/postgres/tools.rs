@@ -3,8 +3,8 @@
 use crate::inspect::shell_word;
 use crate::url::PostgresUrl;
 
-/// The commands, in the order of the page.
-pub(super) fn commands(url: &PostgresUrl, key: &[u8]) -> Vec<String> {
+/// The commands, in the order of the page; `table` is quoted where it must be.
+pub(super) fn commands(url: &PostgresUrl, table: &str, key: &[u8]) -> Vec<String> {
     let mut cli = String::new();
     if url.password.is_some() {
         // Never on a command line, where every user of the machine can read it.
@@ -24,7 +24,6 @@ pub(super) fn commands(url: &PostgresUrl, key: &[u8]) -> Vec<String> {
         }
     }
     let key = String::from_utf8_lossy(key).replace('\'', "''");
-    let table = &url.table;
     [
         format!("SELECT *, expires_at - clock_timestamp() AS left FROM {table} WHERE key = '{key}'"),
         format!("SELECT locks.* FROM pg_locks AS locks JOIN {table} ON transactionid = xmax WHERE key = '{key}'"),

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::inspect::Allowed;
 use crate::patience::Patience;
 use crate::redis::allow::allows;
-use crate::redis::link::{Link, named, unreachable};
+use crate::redis::link::{Link, failed, unreachable};
 use crate::redis::monitor::follow;
 use crate::redis::sentinels::{For, Sentinels};
 use crate::redis::server::Server;
@@ -379,7 +379,7 @@ impl Client {
                 }
                 return Ok(values);
             }
-            Some(Err(error)) => Some(error),
+            Some(Err(error)) => Some((error, Arc::clone(&link.gate))),
             None => None,
         };
         link.time_outs += 1;
@@ -390,7 +390,7 @@ impl Client {
             self.drop_link(place);
         }
         let error = match error {
-            Some(error) => named(&self.url, &error),
+            Some((error, gate)) => failed(&self.url, &error, &gate),
             None => StoreError::TimedOut(waited),
         };
         Err(if unsent {

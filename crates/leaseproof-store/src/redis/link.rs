@@ -48,7 +48,7 @@ impl Link {
                 .connection
                 .send_packed_command(redis::cmd("INFO").arg(section))
                 .await;
-            match answer.map_err(|error| named(url, &error))? {
+            match answer.map_err(|error| failed(url, &error, &self.gate))? {
                 // A read-only user may not be allowed to ask; then the epoch stays unknown.
                 Value::ServerError(error) if error.code() == "NOPERM" => {}
                 Value::ServerError(error) => return Err(refusal(url, &error)),
@@ -66,7 +66,7 @@ impl Link {
         if matches!(url.way, Way::Sentinel { .. }) {
             // The Sentinels' word is not enough: the server itself must say it.
             let answer = self.connection.send_packed_command(&redis::cmd("ROLE")).await;
-            let role = match answer.map_err(|error| named(url, &error))? {
+            let role = match answer.map_err(|error| failed(url, &error, &self.gate))? {
                 Value::ServerError(_) => self.server.role.clone(),
                 Value::Array(parts) => parts.first().and_then(text),
                 _ => None,
@@ -113,7 +113,8 @@ pub(super) async fn connect(
         .map_err(|error| match url.way {
             Way::Server => unreachable(url, &error),
             _ => unreachable(url, &format!("{place}: {error}")),
-        })?;
+        })?
+        .bounded();
     let mut login = login.set_skip_set_lib_name();
     if let Some(user) = user {
         login = login.set_username(user);
@@ -126,7 +127,7 @@ pub(super) async fn connect(
         .set_connection_timeout(None);
     let (connection, driver) = MultiplexedConnection::new_with_config(&login, stream, config)
         .await
-        .map_err(|error| named(url, &error))?;
+        .map_err(|error| failed(url, &error, &gate))?;
     Ok((connection, tokio::spawn(driver), gate))
 }
 
@@ -134,6 +135,15 @@ pub(super) fn unreachable(url: &RedisUrl, why: &impl ToString) -> StoreError {
     StoreError::Unreachable {
         url: url.to_string(),
         why: why.to_string(),
+    }
+}
+
+/// An error of the library on this connection, in our words.
+pub(super) fn failed(url: &RedisUrl, error: &RedisError, gate: &Gate) -> StoreError {
+    match gate.flood() {
+        // The library says only that the connection is gone.
+        Some(flood) => unreachable(url, &flood),
+        None => named(url, error),
     }
 }
 
@@ -149,7 +159,7 @@ fn answer_words(why: &str) -> &'static str {
 }
 
 /// An error of the library, in our words.
-pub(super) fn named(url: &RedisUrl, error: &RedisError) -> StoreError {
+fn named(url: &RedisUrl, error: &RedisError) -> StoreError {
     let refused = |why: String| StoreError::Refused {
         url: url.to_string(),
         why,

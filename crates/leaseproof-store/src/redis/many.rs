@@ -36,6 +36,7 @@ pub(crate) struct Many {
 struct Link {
     stream: Gated,
     epoch: Option<String>,
+    replica: bool,
     question: Vec<u8>,
     scanner: Scanner,
 }
@@ -84,6 +85,11 @@ impl Many {
                 Ok(Ok(readings)) => return Ok(readings),
             }
         }
+    }
+
+    /// Whether a replica answered last.
+    pub(crate) fn of_replica(&self) -> bool {
+        self.link.as_ref().is_some_and(|link| link.replica)
     }
 
     /// One transaction: asked, and looked at.
@@ -148,6 +154,7 @@ impl Many {
         let mut link = Link {
             stream,
             epoch: None,
+            replica: false,
             question: Vec::new(),
             scanner: Scanner::default(),
         };
@@ -175,7 +182,8 @@ impl Many {
                 _ => {}
             }
         }
-        link.epoch = Server::parse(&info).epoch();
+        let server = Server::parse(&info);
+        (link.epoch, link.replica) = (server.epoch(), server.is_replica());
         Ok(link)
     }
 

@@ -127,6 +127,13 @@ impl Observe for Observer {
         }
     }
 
+    fn may_be_behind(&self) -> bool {
+        match &self.many {
+            Some(many) => many.of_replica(),
+            None => self.client.connected_server().is_some_and(Server::is_replica),
+        }
+    }
+
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
         leases_below(&mut self.client, self.timeout, prefix, most).map(Some)
     }

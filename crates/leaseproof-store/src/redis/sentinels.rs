@@ -6,14 +6,15 @@
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::redis::link::{connect, named, unreachable};
+use crate::redis::link::{connect, failed, unreachable};
 use crate::redis::server::text;
 use crate::url::{Place, RedisUrl, Way};
-use crate::wire::Tls;
+use crate::wire::{Gate, Tls};
 use leaseproof_model::clock::BootNanos;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, Pipeline, RedisConnectionInfo, Value, cmd};
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -38,9 +39,12 @@ pub(super) struct Sentinels {
     desks: Vec<Desk>,
 }
 
+/// A connection, and what passed on it.
+type Connection = (MultiplexedConnection, Arc<Gate>);
+
 struct Desk {
     place: Place,
-    connection: Option<MultiplexedConnection>,
+    connection: Option<Connection>,
     /// It is not asked before this.
     silent_until: BootNanos,
 }
@@ -186,16 +190,16 @@ async fn ask(
     url: &RedisUrl,
     place: &Place,
     tls: Option<&Tls>,
-    connection: Option<MultiplexedConnection>,
+    connection: Option<Connection>,
     questions: &Pipeline,
-) -> Result<(MultiplexedConnection, Word), String> {
+) -> Result<(Connection, Word), String> {
     let Way::Sentinel { user, password, .. } = &url.way else {
         return Err("no Sentinel is named".to_owned());
     };
-    let mut connection = match connection {
+    let (mut connection, gate) = match connection {
         Some(connection) => connection,
         None => match connect(url, place, tls, RedisConnectionInfo::default(), (user, password)).await {
-            Ok((connection, ..)) => connection,
+            Ok((connection, _, gate)) => (connection, gate),
             Err(StoreError::Unreachable { why, .. }) => return Err(why),
             Err(StoreError::Refused { .. }) => {
                 return Err(format!("{place} refuses sentinel_user or sentinel_password"));
@@ -206,9 +210,9 @@ async fn ask(
     let answers = connection
         .send_packed_commands(questions, 0, 2)
         .await
-        .map_err(|error| format!("{place}: {}", named(url, &error)))?;
+        .map_err(|error| format!("{place}: {}", failed(url, &error, &gate)))?;
     let word = word(&answers, place);
-    Ok((connection, word))
+    Ok(((connection, gate), word))
 }
 
 fn word(answers: &[Value], asked: &Place) -> Word {

@@ -78,6 +78,11 @@ impl Server {
         Some(format!("{run_id}/{role}"))
     }
 
+    /// Whether it follows another server.
+    pub(crate) fn is_replica(&self) -> bool {
+        self.role.as_deref() == Some("slave")
+    }
+
     /// The semantics of this server.
     pub(crate) fn facts(&self, kind: &str) -> StoreFacts {
         StoreFacts {

@@ -29,6 +29,9 @@ pub(crate) struct Place {
 /// No lock's value is longer, and a server's INFO is shorter.
 pub(crate) const LONGEST: usize = 64 * 1024;
 
+/// A batch's answers are shorter together, were each as long as that.
+const MOST: usize = 64 * 1024 * 1024;
+
 /// What is no answer of a Redis server.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) struct NotRedis;
@@ -62,6 +65,9 @@ impl Scanner {
         let passed = self.skip.min(more.len());
         self.skip -= passed;
         self.bytes.extend_from_slice(&more[passed..]);
+        if self.bytes.len() > MOST {
+            return Err(NotRedis);
+        }
         while self.skip == 0 && self.one()? {}
         Ok(())
     }
@@ -201,5 +207,10 @@ mod tests {
         ] {
             assert_eq!(Scanner::default().take(bytes), Err(NotRedis), "{bytes:?}");
         }
+        // Parts without end.
+        let mut scanner = Scanner::default();
+        let many = b":1\r\n".repeat(MOST / 4);
+        assert_eq!(scanner.take(&many), Ok(()));
+        assert_eq!(scanner.take(b":1\r\n"), Err(NotRedis));
     }
 }

@@ -16,11 +16,19 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
 
+/// So much may come back for what was sent. The client libraries keep an answer until it is whole, however long
+/// the server says that it is, and no answer to a question of ours is nearly as long.
+const MOST: usize = 64 * 1024 * 1024;
+
+/// How that is told.
+const FLOOD: &str = "it sent more than 64 MiB for one question: nothing that a lock store is asked is so long";
+
 /// What passed towards the server, and whether more may.
 #[derive(Debug, Default)]
 pub(crate) struct Gate {
     sent: AtomicU64,
     shut: AtomicBool,
+    flooded: AtomicBool,
     heard: OnceLock<u8>,
 }
 
@@ -34,6 +42,11 @@ impl Gate {
     #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "an optional store asks"))]
     pub(crate) fn first_heard(&self) -> Option<u8> {
         self.heard.get().copied()
+    }
+
+    /// Why the connection ended, if the server sent more than [bounded](Gated::bounded).
+    pub(crate) fn flood(&self) -> Option<&'static str> {
+        self.flooded.load(Ordering::SeqCst).then_some(FLOOD)
     }
 
     /// Lets nothing pass any more.
@@ -51,6 +64,14 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Transport for T {}
 pub(crate) struct Gated {
     inner: Box<dyn Transport>,
     gate: Arc<Gate>,
+    /// How much may come until something is sent, and how much of that is left.
+    bound: Option<Bound>,
+}
+
+#[derive(Copy, Clone)]
+struct Bound {
+    most: usize,
+    left: usize,
 }
 
 impl Gated {
@@ -62,7 +83,22 @@ impl Gated {
 
     /// Puts a transport behind a gate.
     pub(crate) fn over(inner: Box<dyn Transport>, gate: Arc<Gate>) -> Self {
-        Self { inner, gate }
+        Self {
+            inner,
+            gate,
+            bound: None,
+        }
+    }
+
+    /// Fails once the server sends more than 64 MiB for what was asked: for those that read by a library which
+    /// keeps whatever comes.
+    pub(crate) fn bounded(self) -> Self {
+        self.bounded_by(MOST)
+    }
+
+    fn bounded_by(mut self, most: usize) -> Self {
+        self.bound = Some(Bound { most, left: most });
+        self
     }
 }
 
@@ -107,6 +143,16 @@ impl AsyncRead for Gated {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        let heard = buffer.filled().len() - before;
+        if let Some(bound) = &mut self.bound {
+            match bound.left.checked_sub(heard) {
+                Some(left) => bound.left = left,
+                None => {
+                    self.gate.flooded.store(true, Ordering::SeqCst);
+                    return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, FLOOD)));
+                }
+            }
+        }
         if let Some(&first) = buffer.filled().get(before) {
             self.gate.heard.get_or_init(|| first);
         }
@@ -121,6 +167,9 @@ impl AsyncWrite for Gated {
         }
         let count = ready!(Pin::new(&mut self.inner).poll_write(context, bytes))?;
         self.gate.sent.fetch_add(count as u64, Ordering::SeqCst);
+        if let Some(bound) = &mut self.bound {
+            bound.left = bound.most;
+        }
         Poll::Ready(Ok(count))
     }
 
@@ -142,10 +191,7 @@ mod tests {
     async fn nothing_passes_a_shut_gate() {
         let (near, mut far) = duplex(64);
         let gate = Arc::new(Gate::default());
-        let mut gated = Gated {
-            inner: Box::new(near),
-            gate: Arc::clone(&gate),
-        };
+        let mut gated = Gated::over(Box::new(near), Arc::clone(&gate));
         gated.write_all(b"sent").await.expect("it is open");
         assert_eq!(gate.sent(), 4);
         gate.shut();
@@ -155,5 +201,22 @@ mod tests {
         let mut arrived = String::new();
         far.read_to_string(&mut arrived).await.expect("it ends");
         assert_eq!(arrived, "sent");
+    }
+
+    #[tokio::test]
+    async fn so_much_may_come_for_each_question() {
+        let (near, mut far) = duplex(64);
+        let gate = Arc::new(Gate::default());
+        let mut gated = Gated::over(Box::new(near), Arc::clone(&gate)).bounded_by(8);
+        let mut answer = [0; 8];
+        for _ in 0..3 {
+            gated.write_all(b"?").await.expect("it is open");
+            far.write_all(b"12345678").await.expect("it is open");
+            gated.read_exact(&mut answer).await.expect("as much as may come");
+        }
+        far.write_all(b"9").await.expect("it is open");
+        let error = gated.read_exact(&mut answer).await.expect_err("it is too much");
+        assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+        assert!(gate.flooded.load(Ordering::SeqCst));
     }
 }

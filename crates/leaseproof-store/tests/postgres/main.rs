@@ -7,7 +7,9 @@
 mod postgres_server;
 
 use leaseproof_model::event::{Outcome, Reading};
-use leaseproof_store::{Grant, Lease, Refusal, StoreError, StoreUrl, open_administrator, open_lease, open_observer};
+use leaseproof_store::{
+    Grant, Lease, Refusal, StoreError, StoreUrl, open_administrator, open_inspector, open_lease, open_observer,
+};
 use postgres_server::{PostgresServer, skip};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -58,6 +58,20 @@ fn answering(bytes: &'static [u8]) -> (u16, std::thread::JoinHandle<()>) {
     (port, server)
 }
 
+/// A server that begins its answer like this, and never ends it.
+fn streaming(beginning: &'static [u8]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let _ = stream.read(&mut [0; 512]);
+        let _ = stream.write_all(beginning);
+        let zeros = vec![0; 1 << 20];
+        while stream.write_all(&zeros).is_ok() {}
+    });
+    port
+}
+
 #[test]
 fn what_is_no_postgresql_is_named() {
     for bytes in [
@@ -86,6 +100,13 @@ fn what_is_no_postgresql_is_named() {
         server.join().expect("the server ends");
         assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
     }
+    // An answer that goes on for as long as it was announced, two gigabytes.
+    let text = format!("postgres://me:hunter2@127.0.0.1:{}/db", streaming(b"R\x7f\xff\xff\xf0"));
+    let error = open_observer(&url(&text), PATIENT)
+        .err()
+        .expect("no answer")
+        .to_string();
+    assert!(error.contains("more than 64 MiB"), "{error}");
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();
     drop(listener);

@@ -236,3 +236,100 @@ fn tls() {
     let error = open_observer(&plain, PATIENT).err().expect("no TLS").to_string();
     assert!(error.contains("no encryption"), "{error}");
 }
+
+#[test]
+fn what_is_no_plain_table_is_refused() {
+    let server = server!("what_is_no_plain_table_is_refused");
+    server.psql(
+        "CREATE VIEW seen AS SELECT * FROM leaseproof_lease; \
+         CREATE TABLE parts (LIKE leaseproof_lease) PARTITION BY LIST (key); \
+         CREATE TABLE part PARTITION OF parts DEFAULT; \
+         CREATE TABLE heir () INHERITS (leaseproof_lease); \
+         CREATE TABLE plain (LIKE leaseproof_lease);",
+    );
+    for (table, part) in [
+        ("seen", "public.seen is a view"),
+        ("parts", "public.parts is a partitioned table"),
+        ("part", "a partition"),
+        ("heir", "inherits from another"),
+        ("leaseproof_lease", "that others inherit from"),
+    ] {
+        let store = url(&format!("{}?table={table}", server.url()));
+        for error in [
+            open_observer(&store, PATIENT).err(),
+            open_administrator(&store, PATIENT).err(),
+            open_inspector(&store, PATIENT).err(),
+        ] {
+            let error = error.expect(table);
+            assert!(matches!(error, StoreError::Refused { .. }), "{error}");
+            let words = error.to_string();
+            assert!(words.contains(part) && words.contains("?table=NAME"), "{words}");
+        }
+        let done = open_lease(&store, PATIENT)
+            .expect("lazy")
+            .acquire(KEY, "a", LONG, PATIENT);
+        assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+    }
+    let plain = url(&format!("{}?table=plain", server.url()));
+    let mut observer = open_observer(&plain, PATIENT).expect("it is plain");
+    assert_eq!(observer.read(KEY).expect("a reading").1.held, None);
+}
+
+#[test]
+fn a_row_that_a_policy_may_hide_is_not_called_free() {
+    let server = server!("a_row_that_a_policy_may_hide_is_not_called_free");
+    let grant = granted(&mut *owner(&server), LONG);
+    server.psql(
+        "CREATE ROLE tenant LOGIN PASSWORD 'pw'; CREATE ROLE auditor LOGIN BYPASSRLS PASSWORD 'pw'; \
+         GRANT SELECT ON leaseproof_lease TO tenant, auditor; \
+         ALTER TABLE leaseproof_lease ENABLE ROW LEVEL SECURITY; \
+         CREATE POLICY own ON leaseproof_lease USING (holder = current_user);",
+    );
+    let by = |user: &str| url(&format!("postgres://{user}:pw@127.0.0.1:{}/postgres", server.port()));
+    let mut tenant = open_observer(&by("tenant"), PATIENT).expect("it opens");
+    let mut look = open_inspector(&by("tenant"), PATIENT).expect("it opens");
+    for error in [
+        tenant.read(KEY).err(),
+        tenant.read_many(&[KEY]).err(),
+        tenant.leases_below("", 9).err(),
+        look.form(KEY.as_bytes()).err(),
+    ] {
+        let words = error.expect("a policy may hide it").to_string();
+        assert!(
+            words.contains("row-level security") && words.contains("BYPASSRLS"),
+            "{words}"
+        );
+    }
+    for user in [by("auditor"), url(&server.url())] {
+        let held = open_observer(&user, PATIENT)
+            .and_then(|mut observer| observer.read(KEY))
+            .expect("nothing is hidden from it")
+            .1
+            .held;
+        assert_eq!(held.map(|held| held.holder), Some(grant.holder.clone()));
+    }
+}
+
+#[test]
+fn a_look_names_the_schema() {
+    let server = server!("a_look_names_the_schema");
+    let namespace = |text: &str| {
+        open_inspector(&url(text), PATIENT)
+            .and_then(|mut look| look.form(KEY.as_bytes()))
+            .expect(text)
+            .namespace
+    };
+    assert_eq!(namespace(&server.url()), "table public.leaseproof_lease: 0 rows");
+    // The search path begins with a schema of the user's own name.
+    server.psql(
+        "CREATE ROLE \"my-app\" LOGIN PASSWORD 'pw'; CREATE SCHEMA \"my-app\" AUTHORIZATION \"my-app\"; \
+         CREATE TABLE \"my-app\".leaseproof_lease (LIKE leaseproof_lease INCLUDING ALL); \
+         GRANT SELECT ON \"my-app\".leaseproof_lease TO \"my-app\";",
+    );
+    let shadowed = format!("postgres://my-app:pw@127.0.0.1:{}/postgres", server.port());
+    assert_eq!(namespace(&shadowed), "table \"my-app\".leaseproof_lease: 0 rows");
+    let by_hand = open_inspector(&url(&shadowed), PATIENT)
+        .expect("it opens")
+        .by_hand(KEY.as_bytes());
+    assert!(by_hand[0].contains("FROM \"my-app\".leaseproof_lease"), "{by_hand:?}");
+}

@@ -17,6 +17,7 @@ use super::board::{Board, Notice, Place};
 use super::server;
 use super::settings::{LeaseSettings, Settings};
 use super::terms::Terms;
+use super::untold::untold;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::clock::{boot_now, sleep_until};
 use leaseproof_store::{StoreError, open_observer};
@@ -166,6 +167,12 @@ impl Monitor {
     /// The board; readings wait while it is looked at.
     pub fn board(&self) -> MutexGuard<'_, Board> {
         self.board.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why nothing can be said by what is known now, each reason a line; none: it suffices.
+    #[must_use]
+    pub fn untold(&self) -> Vec<String> {
+        untold(&self.board(), boot_now())
     }
 
     /// The next notice, if one comes within `patience`.

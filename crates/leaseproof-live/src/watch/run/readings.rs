@@ -59,6 +59,7 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
                 return;
             }
             Ok(answers) => {
+                board.store_may_be_behind(observer.may_be_behind());
                 if let Some((at, reading)) = answers.iter().find_map(|it| it.as_ref().ok()) {
                     board.store_saw(*at, reading, stamp, &mut notices);
                 }

@@ -1,0 +1,71 @@
+//! Why nothing can be said at the end of a run without findings: all that was not known. Pure.
+
+use super::belief::Claim;
+use super::board::{Board, Entry};
+use super::notices::shown;
+use leaseproof_model::clock::BootNanos;
+
+/// So many leases are named for one reason; the metrics have them all.
+const NAMED: usize = 3;
+
+/// The reasons, each a line; none: what was looked at suffices.
+#[must_use]
+pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
+    let own = &board.own;
+    let mut reasons = Vec::new();
+    if own.last_round.is_none() {
+        reasons.push("no round of readings was answered".to_owned());
+    }
+    if board.store.failures > 0 {
+        reasons.push(format!("the store did not answer {} rounds", board.store.failures));
+    }
+    if board.store.was_behind {
+        reasons.push("a replica answered, which may be behind: give the URL of its primary".to_owned());
+    }
+    if !own.blind.is_zero() {
+        reasons.push(format!("this monitor did not run for {:.1} s", own.blind.as_secs_f64()));
+    }
+    let mut of = |what: &str, is: &dyn Fn(&Entry) -> bool| {
+        let mut names = board.iter().filter(|(_, it)| is(it)).map(|(_, it)| name(it));
+        let first: Vec<String> = names.by_ref().take(NAMED).collect();
+        let more = match names.count() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        if !first.is_empty() {
+            reasons.push(format!("{what}: {}{more}", first.join(", ")));
+        }
+    };
+    // Below a prefix a free key is a lease that was let go; a key that the plan names is to be held.
+    let all_free = board.iter().all(|(_, it)| it.lease.was_never_held());
+    of("no reading shows it held", &|it| {
+        (it.named || all_free) && it.lease.was_never_held() && it.lease.unreadable.is_none()
+    });
+    of("the key holds no lease", &|it| it.lease.unreadable.is_some());
+    of("its owner never said what it believes", &|it| {
+        it.belief.as_ref().is_some_and(|belief| belief.last.is_none())
+    });
+    of("what its owner believes is not known now", &|it| {
+        let belief = it.belief.as_ref().filter(|belief| belief.last.is_some());
+        belief.is_some_and(|belief| belief.known(now, &board.terms).is_none())
+    });
+    of(
+        "its owner believes to hold it, the store shows nobody, and since when can't be told",
+        &|it| {
+            let report = it.belief.as_ref().and_then(|it| it.known(now, &board.terms));
+            report.is_some_and(|report| report.claim == Claim::Holds)
+                && it.lease.grant.is_none()
+                && it.lease.looked.is_some()
+                && it.lease.unreadable.is_none()
+        },
+    );
+    if board.is_empty() {
+        reasons.push("there was no lease to look at".to_owned());
+    }
+    reasons
+}
+
+/// The label, where it has one, as in the metrics.
+fn name(entry: &Entry) -> String {
+    shown(entry.label.as_deref().unwrap_or(&entry.key))
+}
