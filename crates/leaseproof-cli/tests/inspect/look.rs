@@ -104,6 +104,16 @@ fn a_sound_owner_ok() {
         "{owner:#}"
     );
     assert!(owner["threads"].as_array().is_some_and(|threads| !threads.is_empty()));
+    let unseen = |json: &Value| {
+        json["first"]["missing"]
+            .to_string()
+            .contains("is not seen to be the holder")
+    };
+    assert!(!unseen(&json), "{json:#}");
+    // This test has no connection to the store, and renews nothing.
+    let own = std::process::id().to_string();
+    let json = look(&room, &[&url, KEY, "--owner-pid", &own, "--for", "1500ms"]).1;
+    assert!(unseen(&json), "{json:#}");
     // For people it says the same.
     let text = room.run(&["inspect", &url, KEY, "--owner-pid", &pid, "--for", "500ms"]);
     for part in ["holder       a1#", "redis-cli -h 127.0.0.1", "established", "watched"] {

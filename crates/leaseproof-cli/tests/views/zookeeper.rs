@@ -82,6 +82,26 @@ fn zookeeper_shows_the_session_and_its_connection() {
             .is_some_and(|it| it.contains("is the named process's")),
         "{json:#}"
     );
+    let unseen = |json: &serde_json::Value| {
+        let missing = json["first"]["missing"].to_string();
+        missing.contains("is not seen to be the holder: the holder's connection comes from")
+    };
+    assert!(!unseen(&json), "{json:#}");
+    // Another client of the same server.
+    let other = Owner::start(&room, &server.url(), "canary/other", 30_000, 300);
+    let other = other.pid().to_string();
+    let all = [
+        "inspect",
+        &server.url(),
+        KEY,
+        "--json",
+        "--for",
+        "300ms",
+        "--owner-pid",
+        &other,
+    ];
+    let shown = room.run(&all).json();
+    assert!(unseen(&shown), "{shown:#}");
     // Renewals don't show here: that is said, and not that there was none.
     assert_eq!(json["lease"]["renewals"], "not-by-this-store");
     let text = room

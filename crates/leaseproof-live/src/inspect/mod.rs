@@ -6,11 +6,12 @@
 //! A span of readings is taken (`sampling`, at the `pace` of the bound), and the rest is pure:
 //! [`sample`] compares two readings, [`steps`] goes through all of them, [`renewals`] places what it
 //! found, [`view`] is the lease as they show it, [`against`] sets it beside a plan, [`side`] says which
-//! side to look at first, [`answer`] gives the verdict. `host` looks at the owner's process, `keep`
+//! side to look at first, `holder` whether the named process is seen to hold, [`answer`] gives the verdict. `host` looks at the owner's process, `keep`
 //! writes the evidence down before anything is judged.
 
 pub mod against;
 pub mod answer;
+mod holder;
 mod host;
 mod keep;
 pub mod offset;

@@ -1,6 +1,7 @@
 //! Which side to look at first, owner or store, and why; or what is missing to say so.
 
 use super::against::{longest_allowed, of, shortened};
+use super::holder::unseen;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
@@ -256,6 +257,15 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
         lacks(
             "whether the owner's process runs, and its connection to the store",
             "on the owner's own host, add --owner-pid PID",
+        );
+    }
+    if let (Some(owner), Some(why)) = (seen.owner, unseen(seen)) {
+        lacks(
+            &format!(
+                "process {}: this process is not seen to be the holder: {why}",
+                owner.process.pid
+            ),
+            "give the pid of the holder's own process",
         );
     }
     if seen.budget.is_none() {

@@ -199,7 +199,12 @@ fn session_words(id: &str, session: &Session) -> Attribute {
     let text = format!(
         "{id} on node {}: TTL {}, lock-delay {} ms, behaviour {}",
         shown_key(session.node.as_bytes()),
-        ttl.unwrap_or("none"),
+        ttl.map_or_else(
+            || "none".to_owned(),
+            // What this agent was told may be written in any unit.
+            |ttl| go_duration::parse(ttl)
+                .map_or_else(|| shown_key(ttl.as_bytes()), |it| format!("{} ms", it.as_millis())),
+        ),
         delay.as_millis(),
         shown_key(session.behavior.as_bytes())
     );
@@ -357,6 +362,22 @@ mod tests {
     }
 
     #[test]
+    fn a_ttl_is_told_in_milliseconds() {
+        for (ttl, words) in [
+            ("10000ms", "TTL 10000 ms,"),
+            ("1.5s", "TTL 1500 ms,"),
+            ("", "TTL none,"),
+        ] {
+            let session = Session {
+                ttl: Some(ttl.to_owned()),
+                ..Session::default()
+            };
+            let told = session_words("7a", &session).value;
+            assert!(told.get().is_some_and(|it| it.contains(words)), "{told:?}");
+        }
+    }
+
+    #[test]
     fn what_endangers_a_lease_is_said() {
         let session = |ttl: &str, delay: f64| Session {
             ttl: Some(ttl.to_owned()),
@@ -370,6 +391,7 @@ mod tests {
         let wanted = ["serfHealth".to_owned()];
         for (attribute, part) in [
             (session_words("7a", &session("10s", 15e9)), None),
+            (session_words("7a", &session("?", 15e9)), Some("no TTL")),
             (session_words("7a", &session("10s", 0.0)), Some("without a lock-delay")),
             (session_words("7a", &session("", 15e9)), Some("no TTL")),
             (check_words(&wanted, 0, &[check("passing")]), None),

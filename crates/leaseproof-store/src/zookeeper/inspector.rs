@@ -12,6 +12,7 @@ use crate::error::StoreError;
 use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, shown_key, text_key};
 use crate::patience::Patience;
 use crate::url::ZooKeeperUrl;
+use jiff::Timestamp;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::inspect::Shown;
@@ -138,6 +139,14 @@ fn acl_words(acl: &[Acl]) -> Attribute {
     }
 }
 
+/// A moment of the server's wall clock, given in ms after 1970.
+fn date(unix_ms: i64) -> String {
+    match Timestamp::from_millisecond(unix_ms) {
+        Ok(at) => format!("{at:.3} by the server's clock"),
+        Err(_) => format!("{unix_ms} ms after 1970 by the server's clock"),
+    }
+}
+
 /// A line of `srvr` or `conf`.
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.lines().find_map(|line| Some(line.strip_prefix(name)?.trim()))
@@ -251,8 +260,11 @@ impl Inspect for Inspector {
             attributes.push(Attribute::plain(
                 "node",
                 format!(
-                    "created by transaction 0x{:x}, {} ms after 1970 by the server; version {}, {} bytes",
-                    stat.czxid, stat.ctime, stat.version, stat.length
+                    "created by transaction 0x{:x} at {}; version {}, {} bytes",
+                    stat.czxid,
+                    date(stat.ctime),
+                    stat.version,
+                    stat.length
                 ),
             ));
         }
@@ -333,6 +345,17 @@ mod tests {
         assert_eq!(by_srvr(&srvr("leader"))[1].concern, None);
         let closed = by_srvr(&Shown::Withheld(String::new()));
         assert!(closed.iter().all(|it| matches!(it.value, Shown::Withheld(_))));
+    }
+
+    #[test]
+    fn moments_have_a_date() {
+        for (unix_ms, text) in [
+            (1_796_039_004_364, "2026-11-30T11:43:24.364Z by the server's clock"),
+            (0, "1970-01-01T00:00:00.000Z by the server's clock"),
+            (i64::MAX, "9223372036854775807 ms after 1970 by the server's clock"),
+        ] {
+            assert_eq!(date(unix_ms), text);
+        }
     }
 
     #[test]
