@@ -58,7 +58,17 @@ const PAIRS: &[Pair] = &[
     ("LP022", pauses::over_ttl, || {
         over_ttl(|s| s.ask.budget.ttl = Duration::from_millis(2000))
     }),
+    // What is shown is the most that the store grants: the TTL that was asked for is not known.
+    ("LP022", || granted_at_most(1000), || granted_at_most(3000)),
 ];
+
+/// The plan asks for twice the TTL that shows, on a store that grants so many ms at the most.
+fn granted_at_most(most: u64) -> Story {
+    over_ttl(|s| {
+        s.ask.budget.ttl = Duration::from_millis(2000);
+        s.ask.store.ttl_ceiling = Some(Duration::from_millis(most));
+    })
+}
 
 #[test]
 fn a_sound_owner_s_verdict_is_that_of_a_store_that_shows_it() {
