@@ -14,7 +14,9 @@ use std::time::Duration;
 /// whole seconds (`minTTL` in etcdserver/server.go).
 pub(super) const USUAL_FLOOR: Duration = Duration::from_secs(2);
 
-/// What a member says of itself.
+/// What a member says of itself. Its term is that of the last entry it applied (`setTerm` in
+/// etcdserver/server.go), so that one just elected leads in the old term for a moment: who asks for another
+/// leader must wait for a greater term.
 pub(crate) fn role(url: &EtcdUrl, timeout: Duration) -> Result<Role, StoreError> {
     let mut gateway = Gateway::new(url, timeout)?;
     let status: Status = gateway.read("maintenance/status", &json!({}), &mut Patience::new(timeout))?;
