@@ -16,6 +16,8 @@ fn main() -> ExitCode {
     match words.next().as_deref().and_then(std::ffi::OsStr::to_str) {
         Some("__warden") => leaseproof_fault::warden::main(words),
         Some("__stub") => leaseproof_fault::launch::stub_main(words),
+        Some(leaseproof_hold::guardian::WORD) => leaseproof_hold::guardian::main(words),
+        Some(leaseproof_hold::start::WORD) => leaseproof_hold::start::main(words),
         Some("__witness") => leaseproof_witness::main(),
         _ => verbs::dispatch(args::parse()),
     }

@@ -53,6 +53,11 @@ impl Drop for Ended {
         if matches!(self.0.phase(), Phase::Waiting(_) | Phase::Held) {
             self.0.enter(Phase::Over(Loss::Expired));
         }
+        // A refused grant is given back by nobody, so that nobody waits for it.
+        if self.0.by_guard && matches!(self.0.phase(), Phase::Over(loss) if loss != Loss::Refused) {
+            self.0
+                .enter(Phase::Released(Err("the thread that renews has ended".to_owned())));
+        }
     }
 }
 
@@ -77,6 +82,9 @@ impl Keeper {
         // What the store refused is another's. All else is given back, by holder and incarnation: a successor need
         // not wait for the TTL.
         if loss != Loss::Refused {
+            while self.shared.by_guard && self.shared.wish() == Wish::Hold {
+                self.shared.wait(BootNanos(u64::MAX), |_, wish| wish != Wish::Hold);
+            }
             let outcome = self.release(&tenure.grant);
             match &outcome {
                 Ok(()) => self.say(&Event::Released { token }),
@@ -87,7 +95,7 @@ impl Keeper {
                 }),
                 Err(_) => {}
             }
-            if loss == Loss::Released {
+            if loss == Loss::Released || self.shared.by_guard {
                 self.shared.enter(Phase::Released(outcome));
             }
         }

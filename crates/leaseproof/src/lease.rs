@@ -133,8 +133,7 @@ impl Lease {
                 return outcome;
             }
             let until = boot_now().plus(Duration::from_secs(1));
-            let over = |phase: &Phase, _| matches!(phase, Phase::Over(_) | Phase::Released(_));
-            self.shared.wait(until, over);
+            self.shared.wait(until, |phase, _| self.outcome_in(phase).is_some());
         }
     }
 
@@ -154,10 +153,16 @@ impl Lease {
 
     /// What came of the release, once that is known.
     pub(crate) fn outcome(&self) -> Option<Result<(), ReleaseError>> {
-        match self.shared.phase() {
+        self.outcome_in(&self.shared.phase())
+    }
+
+    fn outcome_in(&self, phase: &Phase) -> Option<Result<(), ReleaseError>> {
+        match phase {
             Phase::Released(Ok(())) => Some(Ok(())),
-            Phase::Released(Err(reason)) => Some(Err(ReleaseError::Unknown { reason })),
-            Phase::Over(loss) => Some(Err(ReleaseError::Lost { loss })),
+            Phase::Released(Err(reason)) => Some(Err(ReleaseError::Unknown { reason: reason.clone() })),
+            // What was refused is another's: nothing is given back.
+            Phase::Over(loss) if self.shared.by_guard && *loss != Loss::Refused => None,
+            Phase::Over(loss) => Some(Err(ReleaseError::Lost { loss: *loss })),
             Phase::Waiting(_) | Phase::Held => None,
         }
     }

@@ -30,6 +30,7 @@ pub struct Options {
     policy: Policy,
     work_limit: Option<Duration>,
     ahead: Duration,
+    by_guard: bool,
     observer: Option<Observer>,
     metrics: Arc<Metrics>,
 }
@@ -47,6 +48,7 @@ impl Options {
             policy: Policy::Strict,
             work_limit: None,
             ahead: Duration::from_millis(10),
+            by_guard: false,
             observer: None,
             metrics: Arc::new(Metrics::new()),
         }
@@ -86,6 +88,14 @@ impl Options {
     #[must_use]
     pub fn cancel_ahead(mut self, span: Duration) -> Self {
         self.ahead = span;
+        self
+    }
+
+    /// After a loss, too, the lease is given back only once its guard is released or dropped, and not at once: for
+    /// work that takes a while to be stopped. [`Lease::release`] then waits for it.
+    #[must_use]
+    pub fn release_by_guard(mut self) -> Self {
+        self.by_guard = true;
         self
     }
 
@@ -148,7 +158,7 @@ impl Options {
     pub(crate) fn start(&self) -> Result<Lease, AcquireError> {
         let numbers = self.budget.less(self.store.early_slack())?;
         let store = leaseproof_store::open_lease(&self.store.0, numbers.renew_timeout)?;
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(Shared::new(self.by_guard));
         let keeper = Keeper {
             store,
             key: self.key.clone(),

@@ -54,17 +54,20 @@ pub(crate) struct Shared {
     worked: AtomicU64,
     /// Whether the store was asked at all.
     asked: AtomicBool,
+    /// After a loss the release waits for the guard.
+    pub(crate) by_guard: bool,
     inner: Mutex<Inner>,
     changed: Condvar,
 }
 
 impl Shared {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(by_guard: bool) -> Self {
         Self {
             until: AtomicU64::new(0),
             token: AtomicU64::new(0),
             worked: AtomicU64::new(0),
             asked: AtomicBool::new(false),
+            by_guard,
             inner: Mutex::new(Inner {
                 phase: Phase::Waiting("not asked yet".to_owned()),
                 wish: Wish::Hold,

@@ -1,10 +1,12 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
+mod hold;
 mod inspect;
 mod owner;
 mod verify;
 mod watch;
 
+pub use hold::HoldArgs;
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
 pub use verify::VerifyArgs;
@@ -38,9 +40,10 @@ const AFTER: &str = "Examples:
   leaseproof verify leaseproof.toml --json                 in CI
   leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
   leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
+  leaseproof hold redis://127.0.0.1:6379 jobs/nightly -- ./nightly.sh
   leaseproof explain LP004
 
-Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell.";
+Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tell; of `hold` its command's own, see there.";
 
 /// The verbs.
 #[derive(Debug, Subcommand)]
@@ -51,6 +54,8 @@ pub enum Verb {
     Inspect(Box<InspectArgs>),
     /// Monitors leases in use: what the store grants against what the owner believes.
     Watch(Box<WatchArgs>),
+    /// Runs a command under a lease, and stops it before the lease ends.
+    Hold(Box<HoldArgs>),
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.

@@ -1,6 +1,7 @@
 //! One file a verb.
 
 mod explain;
+mod hold;
 mod inspect;
 mod owner;
 mod shell;
@@ -21,6 +22,7 @@ pub fn dispatch(args: Args) -> ExitCode {
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(*args),
         Verb::Watch(args) => watch::run(&args),
+        Verb::Hold(args) => hold::run(*args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
         Verb::Undo { out, store } => undo::run(&out, store.as_deref()),

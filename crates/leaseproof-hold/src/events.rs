@@ -1,0 +1,163 @@
+//! What happens, as lines: JSON for programs (the owner contract's events, and `hold`'s own), a sentence for people.
+//!
+//! A thread of its own writes them, so that nobody who reads slowly holds a renewal or a kill up.
+
+use crate::settings::EventsTo;
+use leaseproof::Event;
+use leaseproof_model::clock::WallNanos;
+use leaseproof_proc::clock::stamp_now;
+use serde_json::{Map, Value, json};
+use std::fs::File;
+use std::io::{self, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+/// Where lines go.
+#[derive(Debug)]
+pub struct Events {
+    lines: Option<Sender<Line>>,
+    writer: Option<JoinHandle<()>>,
+    json: bool,
+    quiet: bool,
+}
+
+#[derive(Debug)]
+enum Line {
+    Json(String),
+    Text(String),
+}
+
+impl Events {
+    /// Opens it; a file is created now, so that a wrong path is found before anything starts.
+    ///
+    /// # Errors
+    /// When the file can't be written, with its name.
+    pub fn open(to: &EventsTo, quiet: bool) -> Result<Self, String> {
+        let mut out: Option<Box<dyn Write + Send>> = match to {
+            EventsTo::Nowhere => None,
+            EventsTo::Stdout => Some(Box::new(io::stdout())),
+            EventsTo::Stderr => Some(Box::new(io::stderr())),
+            EventsTo::File(path) => {
+                let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                Some(Box::new(file))
+            }
+        };
+        let json = out.is_some();
+        let (lines, told): (_, Receiver<Line>) = channel();
+        let writer = std::thread::Builder::new()
+            .name("events".to_owned())
+            .spawn(move || {
+                for line in told {
+                    // A reader that went away is no reason to stop: the lease is held all the same.
+                    let _ = match (line, &mut out) {
+                        (Line::Json(line), Some(out)) => out.write_all(line.as_bytes()).and_then(|()| out.flush()),
+                        (Line::Json(_), None) => Ok(()),
+                        (Line::Text(line), _) => io::stderr().write_all(line.as_bytes()),
+                    };
+                }
+            })
+            .map_err(|error| format!("no thread can be started: {error}"))?;
+        Ok(Self {
+            lines: Some(lines),
+            writer: Some(writer),
+            json,
+            // Lines for people between lines for programs would spoil both.
+            quiet: quiet || *to == EventsTo::Stderr,
+        })
+    }
+
+    /// An event of the lease, in the owner contract's words.
+    pub fn lease(&self, event: &Event) {
+        let fields = match event {
+            Event::Waiting { reason } => json!({"lease": "waiting", "reason": reason}),
+            Event::Acquired {
+                token,
+                holder,
+                valid_until,
+            } => json!({
+                "lease": "acquired", "token": token.0, "grant": holder, "valid_until_boot_ns": valid_until.0}),
+            Event::RenewalSent { token, attempt, sent } => {
+                self.write(json!({
+                    "lease": "renew_sent", "token": token.0, "attempt": attempt, "boot_ns": sent.0}));
+                return;
+            }
+            Event::Renewed {
+                token,
+                attempt,
+                valid_until,
+                ..
+            } => json!({
+                "lease": "renewed", "token": token.0, "attempt": attempt, "valid_until_boot_ns": valid_until.0}),
+            Event::RenewalFailed {
+                token,
+                attempt,
+                reason,
+                refused,
+            } => json!({
+                "lease": "renew_failed", "token": token.0, "attempt": attempt, "reason": reason, "definite": refused}),
+            Event::Lost { token, loss, reason } => json!({
+                "lease": "lost", "token": token.0, "reason": loss.as_str(), "says": reason}),
+            Event::Released { token } => json!({"lease": "released", "token": token.0}),
+            _ => return,
+        };
+        self.stamped(fields);
+    }
+
+    /// An event of the command, in `hold`'s own words.
+    pub fn command(&self, event: &str, fields: Value) {
+        let mut line = json!({"hold": event});
+        if let (Value::Object(line), Value::Object(fields)) = (&mut line, fields) {
+            line.extend(fields);
+        }
+        self.stamped(line);
+    }
+
+    /// A sentence for people, unless they want none.
+    pub fn tell(&self, says: &str) {
+        if !self.quiet {
+            self.complain(says);
+        }
+    }
+
+    /// A sentence for people in any case: an error.
+    pub fn complain(&self, says: &str) {
+        self.send(Line::Text(format!("leaseproof hold: {says}\n")));
+    }
+
+    fn stamped(&self, fields: Value) {
+        if !self.json {
+            return;
+        }
+        let stamp = stamp_now();
+        let mut line = match fields {
+            Value::Object(line) => line,
+            _ => Map::new(),
+        };
+        line.insert("boot_ns".to_owned(), stamp.boot.0.into());
+        let WallNanos(wall) = stamp.wall;
+        line.insert("wall_ns".to_owned(), wall.into());
+        self.write(Value::Object(line));
+    }
+
+    fn write(&self, line: Value) {
+        if self.json {
+            self.send(Line::Json(format!("{line}\n")));
+        }
+    }
+
+    fn send(&self, line: Line) {
+        if let Some(lines) = &self.lines {
+            // The thread ends only after this sender.
+            let _ = lines.send(line);
+        }
+    }
+}
+
+impl Drop for Events {
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(writer) = self.writer.take() {
+            let _ = writer.join();
+        }
+    }
+}
