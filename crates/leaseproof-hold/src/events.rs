@@ -10,13 +10,12 @@ use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Write};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Where lines go.
 #[derive(Debug)]
 pub struct Events {
-    lines: Option<Sender<Line>>,
-    writer: Option<JoinHandle<()>>,
+    lines: Sender<Line>,
     json: bool,
     quiet: bool,
 }
@@ -25,7 +24,12 @@ pub struct Events {
 enum Line {
     Json(String),
     Text(String),
+    /// All before it has been written.
+    Flush(Sender<()>),
 }
+
+/// A reader that takes nothing for so long loses the last lines.
+const LAST_LINES: Duration = Duration::from_secs(2);
 
 impl Events {
     /// Opens it; a file is created now, so that a wrong path is found before anything starts.
@@ -44,7 +48,7 @@ impl Events {
         };
         let json = out.is_some();
         let (lines, told): (_, Receiver<Line>) = channel();
-        let writer = std::thread::Builder::new()
+        std::thread::Builder::new()
             .name("events".to_owned())
             .spawn(move || {
                 for line in told {
@@ -53,13 +57,13 @@ impl Events {
                         (Line::Json(line), Some(out)) => out.write_all(line.as_bytes()).and_then(|()| out.flush()),
                         (Line::Json(_), None) => Ok(()),
                         (Line::Text(line), _) => io::stderr().write_all(line.as_bytes()),
+                        (Line::Flush(done), _) => done.send(()).map_err(io::Error::other),
                     };
                 }
             })
             .map_err(|error| format!("no thread can be started: {error}"))?;
         Ok(Self {
-            lines: Some(lines),
-            writer: Some(writer),
+            lines,
             json,
             // Lines for people between lines for programs would spoil both.
             quiet: quiet || *to == EventsTo::Stderr,
@@ -124,6 +128,13 @@ impl Events {
         self.send(Line::Text(format!("leaseproof hold: {says}\n")));
     }
 
+    /// Waits until all has been written, for a moment at most.
+    pub fn flush(&self) {
+        let (done, wait) = channel();
+        self.send(Line::Flush(done));
+        let _ = wait.recv_timeout(LAST_LINES);
+    }
+
     fn stamped(&self, fields: Value) {
         if !self.json {
             return;
@@ -146,18 +157,7 @@ impl Events {
     }
 
     fn send(&self, line: Line) {
-        if let Some(lines) = &self.lines {
-            // The thread ends only after this sender.
-            let _ = lines.send(line);
-        }
-    }
-}
-
-impl Drop for Events {
-    fn drop(&mut self) {
-        self.lines = None;
-        if let Some(writer) = self.writer.take() {
-            let _ = writer.join();
-        }
+        // The thread ends only after this sender.
+        let _ = self.lines.send(line);
     }
 }

@@ -72,6 +72,7 @@ pub fn main(settings: Settings) -> ExitCode {
         Ok(ready) => ready,
         Err(error) => {
             events.complain(&format!("it can't be started: {error}"));
+            events.flush();
             return ExitCode::from(FAILED);
         }
     };
@@ -82,7 +83,10 @@ pub fn main(settings: Settings) -> ExitCode {
     loop {
         match hold.tenure() {
             End::Again => {}
-            End::With(status) => return ExitCode::from(status),
+            End::With(status) => {
+                hold.flush();
+                return ExitCode::from(status);
+            }
         }
     }
 }

@@ -74,6 +74,11 @@ impl Hold {
         }
     }
 
+    /// Waits until everything that was said is written.
+    pub fn flush(&self) {
+        self.events.flush();
+    }
+
     fn try_tenure(&mut self) -> io::Result<End> {
         let (woken, wakes) = UnixStream::pair()?;
         woken.set_nonblocking(true)?;
