@@ -42,7 +42,6 @@ use rustix::process::{getpid, set_child_subreaper};
 use signals::Signals;
 use std::process::ExitCode;
 use tenure::{End, Hold};
-use wait::Children;
 
 /// The call, the plan or the store's URL is wrong.
 pub const WRONG_CALL: u8 = 2;
@@ -65,11 +64,13 @@ pub fn main(settings: Settings) -> ExitCode {
             return ExitCode::from(WRONG_CALL);
         }
     };
-    let ready = Signals::take()
-        .and_then(|signals| Ok((signals, Children::watch()?)))
-        .and_then(|ready| set_child_subreaper(Some(getpid())).map(|()| ready).map_err(Into::into));
-    let (signals, children) = match ready {
-        Ok(ready) => ready,
+    let ready = Signals::take().and_then(|signals| {
+        // What a guardian that died leaves becomes ours.
+        set_child_subreaper(Some(getpid()))?;
+        Ok(signals)
+    });
+    let signals = match ready {
+        Ok(signals) => signals,
         Err(error) => {
             events.complain(&format!("it can't be started: {error}"));
             events.flush();
@@ -79,7 +80,7 @@ pub fn main(settings: Settings) -> ExitCode {
     // Most of the time it sleeps; where it may, it wakes before ordinary processes. Its threads and children don't
     // inherit that.
     let _ = leaseproof_proc::priority::raise_this_thread();
-    let mut hold = Hold::new(settings, signals, children, events);
+    let mut hold = Hold::new(settings, signals, events);
     loop {
         match hold.tenure() {
             End::Again => {}

@@ -6,7 +6,7 @@ use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::timing::{Step, Stopper};
 use crate::tree::Ended;
-use crate::wait::{Alarm, Children, drain, wait_for};
+use crate::wait::{Alarm, drain, wait_for};
 use crate::ward::Ward;
 use crate::{BY_SIGNAL, FAILED, LOST, NOT_ACQUIRED, WRONG_CALL};
 use leaseproof::{AcquireError, Event, Lease, Options, Policy, boot_now};
@@ -41,7 +41,6 @@ pub enum End {
 pub struct Hold {
     settings: Settings,
     signals: Signals,
-    children: Children,
     events: Arc<Events>,
     number: u64,
 }
@@ -52,11 +51,10 @@ type LossSaid = Arc<Mutex<Option<(&'static str, String)>>>;
 impl Hold {
     /// Nothing is held yet.
     #[must_use]
-    pub fn new(settings: Settings, signals: Signals, children: Children, events: Events) -> Self {
+    pub fn new(settings: Settings, signals: Signals, events: Events) -> Self {
         Self {
             settings,
             signals,
-            children,
             events: Arc::new(events),
             number: 0,
         }
@@ -282,15 +280,11 @@ impl Run<'_> {
             };
             self.alarm.set(wake)?;
             let line = (!self.taken_over).then(|| self.ward.line().as_fd());
+            // No SIGCHLD: it would wake this process out of a freezer for a moment, and in a pause nothing runs.
             let ours = [self.alarm.as_fd(), self.woken.as_fd(), self.hold.signals.as_fd()];
-            let fds: Vec<_> = ours
-                .into_iter()
-                .chain([self.hold.children.as_fd()])
-                .chain(line)
-                .collect();
+            let fds: Vec<_> = ours.into_iter().chain(line).collect();
             wait_for(&fds, None);
             drain(self.woken);
-            self.hold.children.drain();
         }
     }
 

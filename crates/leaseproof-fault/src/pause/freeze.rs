@@ -107,7 +107,7 @@ impl Frozen {
     }
 
     pub(super) fn cpu_flat(&self) -> Option<bool> {
-        self.cpu.as_ref().map(|(probe, before)| probe.read() == *before)
+        self.cpu.as_ref().map(|(probe, before)| probe.is_flat(before))
     }
 
     pub(super) fn thaw(&self) -> io::Result<()> {

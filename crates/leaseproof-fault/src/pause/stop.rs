@@ -106,9 +106,9 @@ impl Stopped {
         self.threads
     }
 
-    /// Whether the CPU time of every thread is what it was; `None` where the kernel keeps none.
+    /// Whether no thread has run, those that were killed where they stood aside; `None` where the kernel keeps none.
     pub(super) fn cpu_flat(&self) -> Option<bool> {
-        self.cpu.as_ref().map(|(probe, before)| probe.read() == *before)
+        self.cpu.as_ref().map(|(probe, before)| probe.is_flat(before))
     }
 
     /// Lets all go on, children first.
