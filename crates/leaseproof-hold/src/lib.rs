@@ -12,6 +12,7 @@
 //! - [`ward`]: the guardian as `hold` sees it; [`message`]: what the two tell each other; [`page`]: the deadline that
 //!   they share
 //! - [`guardian`]: the second process; [`start`]: the third
+//! - [`fuse`]: the kernel's own kill, where none of us runs; [`veto`]: where only the guardian does not
 //! - [`tree`], [`group`]: the command's processes
 //! - [`events`]: what is said
 //! - [`signals`], [`wait`], [`inherited`]: what a process waits for, and is handed
@@ -21,6 +22,7 @@
 
 pub mod events;
 pub mod flaw;
+pub mod fuse;
 pub mod group;
 pub mod guardian;
 pub mod inherited;
@@ -32,6 +34,7 @@ pub mod start;
 pub mod tenure;
 pub mod timing;
 pub mod tree;
+pub mod veto;
 pub mod wait;
 pub mod ward;
 

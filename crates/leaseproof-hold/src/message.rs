@@ -42,6 +42,10 @@ pub enum Report {
         /// What the kernel says.
         why: String,
     },
+    /// The fuse has a pipe with this descriptor in the guardian.
+    Fused(i32),
+    /// The fuse is set for this validity.
+    Seen(BootNanos),
     /// The command's first process ended by itself, with this exit status.
     Exited(i32),
     /// It was ended by this signal.
@@ -89,6 +93,8 @@ impl fmt::Display for Report {
             Self::Ready => f.write_str("ready"),
             Self::Started { pid } => write!(f, "started {pid}"),
             Self::Failed { status, why } => write!(f, "failed {status} {}", why.replace('\n', " ")),
+            Self::Fused(number) => write!(f, "fused {number}"),
+            Self::Seen(until) => write!(f, "seen {}", until.0),
             Self::Exited(status) => write!(f, "exited {status}"),
             Self::Killed(signal) => write!(f, "killed {signal}"),
             Self::Termed => f.write_str("termed"),
@@ -113,6 +119,8 @@ impl Report {
                     why: why.to_owned(),
                 }
             }
+            "fused" => Self::Fused(rest.parse().ok()?),
+            "seen" => Self::Seen(BootNanos(rest.parse().ok()?)),
             "exited" => Self::Exited(rest.parse().ok()?),
             "killed" => Self::Killed(rest.parse().ok()?),
             "termed" => Self::Termed,
@@ -234,6 +242,8 @@ mod tests {
                 status: 126,
                 why: "not now".to_owned(),
             },
+            Report::Fused(12),
+            Report::Seen(BootNanos(9)),
             Report::Exited(3),
             Report::Killed(9),
             Report::Termed,

@@ -1,16 +1,19 @@
 //! One grant and its command, from the wait for the lease to the end of both.
 
 use crate::events::Events;
+use crate::fuse::{Covered, Fuse};
 use crate::message::{Order, Report};
 use crate::settings::Settings;
 use crate::signals::Signals;
 use crate::timing::{Step, Stopper};
 use crate::tree::Ended;
+use crate::veto::Veto;
 use crate::wait::{Alarm, drain, wait_for};
 use crate::ward::Ward;
 use crate::{BY_SIGNAL, FAILED, LOST, NOT_ACQUIRED, WRONG_CALL};
 use leaseproof::{AcquireError, Event, Lease, Options, Policy, boot_now};
 use leaseproof_model::clock::BootNanos;
+use rustix::process::{Signal, getpgrp};
 use serde_json::json;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGKILL, SIGQUIT, SIGTERM};
 use std::io;
@@ -92,6 +95,7 @@ impl Hold {
             }
         };
         ward.start_command(lease.token().0, ward.reins().until());
+        let veto = Veto::new(ward.guardian(), ward.reins().until());
         let mut run = Run {
             hold: self,
             ward: &mut ward,
@@ -103,9 +107,13 @@ impl Hold {
             failed: None,
             lost: None,
             asked: None,
-            taken_over: false,
+            guard: Guard::Guardian,
+            veto,
         };
         run.to_its_end()?;
+        if let Guard::Alone(fuse) = &mut run.guard {
+            fuse.put_out()?;
+        }
         let (ended, failed, lost, asked) = (run.ended, run.failed.take(), run.lost.take(), run.asked);
         // Nothing of the command is left: only now.
         ward.finish();
@@ -227,6 +235,17 @@ impl Wake for Bell {
     }
 }
 
+/// Who stops the command.
+#[derive(Debug)]
+enum Guard {
+    /// The guardian; this process too, where that does not.
+    Guardian,
+    /// This process alone, and the command goes on: the guardian was stopped, and its fuse has killed it.
+    Alone(Fuse),
+    /// This process, at once: the guardian was killed, and the command's first process with it.
+    TakenOver,
+}
+
 /// A command that runs.
 struct Run<'a> {
     hold: &'a Hold,
@@ -241,8 +260,8 @@ struct Run<'a> {
     lost: Option<String>,
     /// The signal that asked `hold` to end.
     asked: Option<i32>,
-    /// The guardian is gone, and this process does its work.
-    taken_over: bool,
+    guard: Guard,
+    veto: Veto,
 }
 
 impl Run<'_> {
@@ -254,20 +273,29 @@ impl Run<'_> {
             if self.listen() {
                 return Ok(());
             }
-            self.pass_signals_on();
+            self.pass_signals_on(&mut stopper);
             self.note_loss();
-            if self.ward.is_gone() && self.take_over() {
+            if self.ward.is_gone() && self.without_guardian(&mut stopper) {
                 return Ok(());
             }
             let now = boot_now();
-            let wake = match self.step(&mut stopper, now) {
-                _ if self.taken_over => now.plus(AGAIN),
-                // The guardian does that.
-                Step::Term => continue,
+            let mut wake = match self.step(&mut stopper, now) {
+                Step::Term => {
+                    // The guardian does that.
+                    if let Guard::Alone(_) = self.guard {
+                        self.lost.get_or_insert_with(|| "deadline".to_owned());
+                        self.ward.tree().signal(Signal::TERM);
+                    }
+                    continue;
+                }
                 Step::Wait(at) => at,
                 Step::Kill => {
-                    let since = *killed_at.get_or_insert_with(|| {
+                    // Else it is the end of a grace, and somebody asked for that.
+                    let over = self.hold.settings.timing.kill_at(self.ward.reins().until()) <= now;
+                    if over || (self.asked.is_none() && self.ended.is_none()) {
                         self.lost.get_or_insert_with(|| "deadline".to_owned());
+                    }
+                    let since = *killed_at.get_or_insert_with(|| {
                         self.ward.kill_tree();
                         now
                     });
@@ -278,8 +306,15 @@ impl Run<'_> {
                     now.plus(AGAIN)
                 }
             };
+            if matches!(self.guard, Guard::Guardian) {
+                let timing = &self.hold.settings.timing;
+                let due = self.veto.look(now, self.ward.reins().until(), timing);
+                wake = due.map_or(wake, |due| due.min(wake));
+            } else {
+                wake = wake.min(now.plus(AGAIN));
+            }
             self.alarm.set(wake)?;
-            let line = (!self.taken_over).then(|| self.ward.line().as_fd());
+            let line = (!self.ward.is_gone()).then(|| self.ward.line().as_fd());
             // No SIGCHLD: it would wake this process out of a freezer for a moment, and in a pause nothing runs.
             let ours = [self.alarm.as_fd(), self.woken.as_fd(), self.hold.signals.as_fd()];
             let fds: Vec<_> = ours.into_iter().chain(line).collect();
@@ -309,6 +344,8 @@ impl Run<'_> {
                     self.failed = Some((status, why));
                     return true;
                 }
+                Report::Fused(number) => self.veto.pipe(number),
+                Report::Seen(until) => self.veto.seen(until),
                 Report::Exited(status) => {
                     self.ended = Some(Ended::Exited(status));
                     events.command("exited", json!({"status": status}));
@@ -338,8 +375,16 @@ impl Run<'_> {
         }
     }
 
-    fn pass_signals_on(&mut self) {
+    fn pass_signals_on(&mut self, stopper: &mut Stopper) {
         for signal in self.hold.signals.pending() {
+            if let Guard::Alone(_) = self.guard {
+                if matches!(signal, SIGTERM | SIGHUP) {
+                    stopper.asked(boot_now());
+                }
+                if let Some(named) = Signal::from_named_raw(signal) {
+                    self.ward.tree().signal(named);
+                }
+            }
             match signal {
                 SIGTERM | SIGHUP => {
                     self.asked = Some(signal);
@@ -356,18 +401,33 @@ impl Run<'_> {
         }
     }
 
-    /// Ends the command without the guardian: its first process is dead already, by the fuse. Whether nothing is left.
-    fn take_over(&mut self) -> bool {
-        if !self.taken_over {
-            self.taken_over = true;
-            self.hold.events.command("guardian_gone", json!({}));
-            self.lost.get_or_insert_with(|| "guardian".to_owned());
+    /// Does the guardian's work. Whether nothing is left of the command.
+    fn without_guardian(&mut self, stopper: &mut Stopper) -> bool {
+        if matches!(self.guard, Guard::Guardian) {
+            self.guard = if self.veto.is_held() {
+                self.alone()
+            } else {
+                Guard::TakenOver
+            };
+            self.veto.drop_it();
+            let goes_on = matches!(self.guard, Guard::Alone(_));
+            self.hold.events.command("guardian_gone", json!({"goes_on": goes_on}));
+            if !goes_on {
+                self.lost.get_or_insert_with(|| "guardian".to_owned());
+            }
         }
-        self.ward.kill_tree();
+        if matches!(self.guard, Guard::TakenOver) {
+            self.ward.kill_tree();
+        }
         let (ended, gone) = self.ward.reap();
         for (pid, how) in ended {
             if Some(pid) == self.root {
                 self.ended = Some(how);
+                // As the guardian does it: what is left has the grace.
+                if !gone && matches!(self.guard, Guard::Alone(_)) {
+                    self.ward.tree().signal(Signal::TERM);
+                    stopper.asked(boot_now());
+                }
             }
         }
         if gone {
@@ -376,5 +436,26 @@ impl Run<'_> {
             self.note_loss();
         }
         gone
+    }
+
+    /// The fuse is this process's from here on: its death still kills the command.
+    fn alone(&self) -> Guard {
+        let mut fuse = Fuse::without_timer();
+        let raw = |pid: u32| i32::try_from(pid).unwrap_or(i32::MAX);
+        let foreground = self.hold.settings.foreground;
+        let groups = self.ward.tree().groups();
+        let ours = raw(getpgrp().as_raw_nonzero().get().unsigned_abs());
+        let covered = groups
+            .into_iter()
+            .map(raw)
+            .filter(|group| *group != ours)
+            .map(Covered::Group);
+        let first = self.root.filter(|_| foreground).map(|pid| Covered::Process(raw(pid)));
+        for whom in covered.chain(first) {
+            if fuse.cover(whom).is_err() {
+                return Guard::TakenOver;
+            }
+        }
+        Guard::Alone(fuse)
     }
 }

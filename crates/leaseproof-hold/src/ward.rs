@@ -168,6 +168,18 @@ impl Ward {
         self.line.say(&order);
     }
 
+    /// Its process.
+    #[must_use]
+    pub fn guardian(&self) -> u32 {
+        self.guardian.id().pid
+    }
+
+    /// The command's processes.
+    #[must_use]
+    pub fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
     /// Kills the command without it.
     pub fn kill_tree(&self) {
         self.tree.kill();

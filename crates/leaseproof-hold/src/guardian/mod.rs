@@ -3,12 +3,12 @@
 //! It is the command's parent and a subreaper; so is `hold` above it. Whichever of the two is left has the whole tree
 //! below it. It never asks a store: it knows the deadline, by the page that `hold` writes, and obeys the clock.
 
-mod fuse;
 mod room;
 
 pub use room::Room;
 
 use crate::flaw::Flaw;
+use crate::fuse::{Covered, Fuse};
 use crate::inherited;
 use crate::message::{Line, Order, Report};
 use crate::page::Page;
@@ -16,7 +16,6 @@ use crate::start;
 use crate::timing::{Step, Stopper};
 use crate::tree::{self, Ended, Tree};
 use crate::wait::{Alarm, Children, wait_for};
-use fuse::{Covered, Fuse};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::cgroup::Cgroup;
 use leaseproof_proc::clock::boot_now;
@@ -169,12 +168,19 @@ impl Guardian {
             return Ok(());
         }
         let raw = i32::try_from(pid).unwrap_or(i32::MAX);
-        self.fuse.cover(if self.room.foreground {
+        self.cover(if self.room.foreground {
             Covered::Process(raw)
         } else {
             Covered::Group(raw)
         })?;
         self.fuse.burn_until(self.room.timing.fuse_at(self.page.until()))
+    }
+
+    fn cover(&mut self, whom: Covered) -> io::Result<()> {
+        if let Some(number) = self.fuse.cover(whom)? {
+            self.line.say(&Report::Fused(number));
+        }
+        Ok(())
     }
 
     /// The fuse is moved on with the deadline, and covers what groups the command has made meanwhile.
@@ -185,13 +191,15 @@ impl Guardian {
         let until = self.page.until();
         // A lease that is over needs no fuse: its kill is on its way. It stays lit at the old deadline.
         if until > BootNanos(0) {
-            let _ = self.fuse.burn_until(self.room.timing.fuse_at(until));
+            if self.fuse.burn_until(self.room.timing.fuse_at(until)).is_ok() {
+                self.line.say(&Report::Seen(until));
+            }
         }
         for group in self.tree.groups() {
             let group = i32::try_from(group).unwrap_or(0);
             // In the foreground the command shares its group with `hold`, and with the rest of a pipeline.
             if group > 1 && Some(group) != self.room.foreign_group {
-                let _ = self.fuse.cover(Covered::Group(group));
+                let _ = self.cover(Covered::Group(group));
             }
         }
     }

@@ -26,7 +26,7 @@ pub enum Covered {
 /// See the module.
 #[derive(Debug)]
 pub struct Fuse {
-    timer: libc::timer_t,
+    timer: Option<libc::timer_t>,
     pipes: Vec<(Covered, OwnedFd, OwnedFd)>,
 }
 
@@ -37,9 +37,18 @@ impl Fuse {
     /// What the kernel says.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            timer: kernel::new_timer()?,
+            timer: Some(kernel::new_timer()?),
             pipes: Vec::new(),
         })
+    }
+
+    /// One that only the death of this process blows: it has other things to do after a deadline than to die.
+    #[must_use]
+    pub fn without_timer() -> Self {
+        Self {
+            timer: None,
+            pipes: Vec::new(),
+        }
     }
 
     /// It blows at `at`. Zero: never.
@@ -47,16 +56,16 @@ impl Fuse {
     /// # Errors
     /// What the kernel says.
     pub fn burn_until(&self, at: BootNanos) -> io::Result<()> {
-        kernel::set_timer(self.timer, at)
+        self.timer.map_or(Ok(()), |timer| kernel::set_timer(timer, at))
     }
 
-    /// Covers these as well. One that is gone already needs nothing.
+    /// Covers these as well; the descriptor of their pipe, if they were not covered yet.
     ///
     /// # Errors
     /// What the kernel says.
-    pub fn cover(&mut self, whom: Covered) -> io::Result<()> {
+    pub fn cover(&mut self, whom: Covered) -> io::Result<Option<i32>> {
         if self.pipes.len() >= MOST || self.pipes.iter().any(|(known, ..)| *known == whom) {
-            return Ok(());
+            return Ok(None);
         }
         // Closed at exec: the command must not hold an end. Which end closes first at death nobody promises, so both
         // are made to tell.
@@ -64,8 +73,9 @@ impl Fuse {
         for end in [&reader, &writer] {
             kernel::tell(end.as_raw_fd(), whom)?;
         }
+        let number = reader.as_raw_fd();
         self.pipes.push((whom, reader, writer));
-        Ok(())
+        Ok(Some(number))
     }
 
     /// Covers nobody any more, and kills nobody: their tree is gone.
