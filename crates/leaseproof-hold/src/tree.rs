@@ -8,7 +8,7 @@ use leaseproof_proc::cgroup::Cgroup;
 use leaseproof_proc::pidfd::PidFd;
 use leaseproof_proc::{identity, stat};
 use rustix::io::Errno;
-use rustix::process::{Signal, WaitOptions, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, wait, waitpid};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -149,17 +149,38 @@ pub fn reap() -> (Vec<(u32, Ended)>, bool) {
     let mut ended = Vec::new();
     loop {
         match wait(WaitOptions::NOHANG) {
-            Ok(Some((pid, status))) => {
-                let how = match (status.exit_status(), status.terminating_signal()) {
-                    (Some(code), _) => Ended::Exited(code),
-                    (None, Some(signal)) => Ended::Killed(signal),
-                    (None, None) => continue,
-                };
-                ended.push((pid.as_raw_nonzero().get().unsigned_abs(), how));
-            }
+            Ok(Some((pid, status))) => ended.extend(how(status).map(|how| (number(pid), how))),
             Ok(None) => return (ended, true),
             Err(Errno::INTR) => {}
             Err(_) => return (ended, false),
         }
     }
+}
+
+/// The same, but for one child, whose status stays to be seen by others.
+pub fn reap_but(spared: u32) -> (Vec<(u32, Ended)>, bool) {
+    let me = std::process::id();
+    let rows = stat::all().unwrap_or_default();
+    let children = rows.iter().filter(|row| row.parent == me && row.id.pid != spared);
+    let mut ended = Vec::new();
+    let mut left = false;
+    for row in children {
+        let pid = i32::try_from(row.id.pid).ok().and_then(Pid::from_raw);
+        match waitpid(pid, WaitOptions::NOHANG) {
+            Ok(Some((pid, status))) => ended.extend(how(status).map(|how| (number(pid), how))),
+            Ok(None) | Err(_) => left = true,
+        }
+    }
+    // What an ended one had below it is a child only from now on: the next look sees it.
+    let any = left || !ended.is_empty();
+    (ended, any)
+}
+
+fn how(status: WaitStatus) -> Option<Ended> {
+    let exited = status.exit_status().map(Ended::Exited);
+    exited.or(status.terminating_signal().map(Ended::Killed))
+}
+
+fn number(pid: Pid) -> u32 {
+    pid.as_raw_nonzero().get().unsigned_abs()
 }

@@ -11,6 +11,7 @@ use crate::tree::{Ended, Tree};
 use crate::wait::wait_for;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::cgroup::Cgroup;
+use leaseproof_proc::clock::boot_now;
 use leaseproof_proc::identity;
 use leaseproof_proc::pidfd::PidFd;
 use rustix::process::{Signal, getpgrp};
@@ -126,9 +127,13 @@ impl Ward {
     }
 
     fn comes_up(&mut self) -> io::Result<()> {
-        wait_for(&[self.line.socket().as_fd()], Some(COMES_UP));
-        if self.line.reports() == [Report::Ready] {
-            return Ok(());
+        let late = boot_now().plus(COMES_UP);
+        // A signal interrupts a wait.
+        while !self.line.has_ended() && boot_now() < late {
+            wait_for(&[self.line.socket().as_fd()], Some(late.since(boot_now())));
+            if self.line.reports().contains(&Report::Ready) {
+                return Ok(());
+            }
         }
         let _ = self.guardian.signal(Signal::KILL);
         Err(io::Error::other("its guardian does not come up"))
@@ -190,10 +195,10 @@ impl Ward {
         let _ = self.guardian.signal(Signal::KILL);
     }
 
-    /// Once the guardian is gone: takes what ended, and whether nothing is left of the command. The guardian itself is
-    /// reaped here too.
+    /// Once the guardian is gone: takes what ended, and whether nothing is left of the command. The guardian's own
+    /// status stays until [`Self::finish`]: how it ended is for others to see.
     pub fn reap(&mut self) -> (Vec<(u32, Ended)>, bool) {
-        let (ended, has_children) = crate::tree::reap();
+        let (ended, has_children) = crate::tree::reap_but(self.guardian());
         let gone = self.tree.is_gone(has_children);
         (ended, gone)
     }

@@ -71,7 +71,8 @@ fn a_store_that_dies_while_it_is_held() {
     };
     let room = Room::on(&server.url());
     let script = format!("trap 'echo asked >asked; exit' TERM; {TICKS}");
-    let mut hold = room.start(&[], &["sh", "-c", &script]);
+    // As much as fits: the command has to get to run within it, on a busy machine too.
+    let mut hold = room.start(&["--grace", "1400ms"], &["sh", "-c", &script]);
     hold.ticking();
     server.kill();
     assert_eq!(hold.status(), 76);
