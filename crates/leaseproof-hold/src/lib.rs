@@ -8,7 +8,7 @@
 //!
 //! - [`settings`]: what is asked, validated before anything starts
 //! - [`timing`]: when the command is asked to end, and killed; pure
-//! - [`tenure`]: one grant and its command, from the wait to the end
+//! - [`tenure`]: one grant and its command, from the wait to the end; `run`: the command meanwhile
 //! - [`ward`]: the guardian as `hold` sees it; [`message`]: what the two tell each other; [`page`]: the deadline that
 //!   they share
 //! - [`guardian`]: the second process; [`start`]: the third
@@ -28,6 +28,7 @@ pub mod guardian;
 pub mod inherited;
 pub mod message;
 pub mod page;
+mod run;
 pub mod settings;
 pub mod signals;
 pub mod start;

@@ -19,6 +19,7 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -177,6 +178,12 @@ impl Ward {
     #[must_use]
     pub fn guardian(&self) -> u32 {
         self.guardian.id().pid
+    }
+
+    /// The command's control group, where there is one.
+    #[must_use]
+    pub fn cgroup(&self) -> Option<&Path> {
+        self.reins.cgroup.as_ref().map(Cgroup::path)
     }
 
     /// The command's processes.

@@ -190,10 +190,8 @@ impl Guardian {
         }
         let until = self.page.until();
         // A lease that is over needs no fuse: its kill is on its way. It stays lit at the old deadline.
-        if until > BootNanos(0) {
-            if self.fuse.burn_until(self.room.timing.fuse_at(until)).is_ok() {
-                self.line.say(&Report::Seen(until));
-            }
+        if until > BootNanos(0) && self.fuse.burn_until(self.room.timing.fuse_at(until)).is_ok() {
+            self.line.say(&Report::Seen(until));
         }
         for group in self.tree.groups() {
             let group = i32::try_from(group).unwrap_or(0);
