@@ -55,7 +55,8 @@ def main():
     server = urlsplit(STORE).netloc
     joined = ask(server, "/v1/agent/self")["Member"]["Port"]
     http_port, serf = free_ports(2)
-    folder = tempfile.mkdtemp(prefix="leaseproof-agent-")
+    # tests/clients/run removes it in the end; nobody here is left to do so.
+    folder = tempfile.mkdtemp(prefix="leaseproof-agent-", dir=os.environ.get("CLIENT_FOLDER"))
     settings = {
         "bind_addr": "127.0.0.1", "client_addr": "127.0.0.1", "disable_update_check": True, "data_dir": folder,
         "node_name": os.environ["LEASEPROOF_OWNER"], "disable_host_node_id": True, "leave_on_terminate": True,
