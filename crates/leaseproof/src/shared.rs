@@ -50,6 +50,8 @@ pub(crate) struct Shared {
     /// Until when permits are given, in nanoseconds of the boot clock; 0: none.
     until: AtomicU64,
     token: AtomicU64,
+    /// Whether nothing is permitted although that moment has not come: see [`Self::doubt`].
+    doubted: AtomicBool,
     /// When the work showed a sign of life last.
     worked: AtomicU64,
     /// Whether the store was asked at all.
@@ -63,6 +65,7 @@ impl Shared {
         Self {
             until: AtomicU64::new(0),
             token: AtomicU64::new(0),
+            doubted: AtomicBool::new(false),
             worked: AtomicU64::new(0),
             asked: AtomicBool::new(false),
             inner: Mutex::new(Inner {
@@ -80,7 +83,7 @@ impl Shared {
         let until = self.until.load(Ordering::Acquire);
         // In this order, and not the other: see the module.
         let now = boot_now();
-        if now.0 >= until {
+        if now.0 >= until || self.is_doubted() {
             return None;
         }
         self.worked.store(now.0, Ordering::Relaxed);
@@ -110,6 +113,19 @@ impl Shared {
     pub(crate) fn extend(&self, token: Token, until: BootNanos) {
         self.token.store(token.0, Ordering::Relaxed);
         self.until.store(until.0, Ordering::Release);
+        if self.doubted.swap(false, Ordering::AcqRel) {
+            self.stir();
+        }
+    }
+
+    /// Nothing is permitted until it is extended.
+    pub(crate) fn doubt(&self) {
+        self.doubted.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.doubted.load(Ordering::Acquire)
     }
 
     /// No permit from here on.
