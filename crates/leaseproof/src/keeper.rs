@@ -204,6 +204,7 @@ impl Keeper {
             outcome,
             refusal,
             reason,
+            store_time,
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
@@ -223,7 +224,7 @@ impl Keeper {
                     token,
                     attempt,
                     valid_until: until,
-                    store_time: None,
+                    store_time,
                 });
             }
             return String::new();
