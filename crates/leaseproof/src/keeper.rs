@@ -125,13 +125,12 @@ impl Keeper {
                         self.store.reconnect();
                     }
                     protocol.not_granted(now);
-                    self.shared.note_asked();
                     let reason = done.reason.unwrap_or_default();
                     if !said {
                         said = true;
                         self.say(&Event::Waiting { reason: reason.clone() });
                     }
-                    self.shared.enter(Phase::Waiting(reason));
+                    self.shared.enter(Phase::Waiting(Some(reason)));
                 }
             }
         }
