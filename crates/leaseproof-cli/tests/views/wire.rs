@@ -1,8 +1,11 @@
 //! What the bytes of a connection ask for, by each protocol. What is of another form is a failure of the
 //! test.
 
-/// HTTP: method and path of each request, without its query; and the bodies beside them.
+/// HTTP: method and path of each request, without its query; and the bodies beside them, those of HTTP/1.
 pub fn http(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    if bytes.starts_with(b"PRI * HTTP/2.0") {
+        return http2(bytes).into_iter().map(|name| (name, Vec::new())).collect();
+    }
     let mut found = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -24,6 +27,28 @@ pub fn http(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         rest = &rest[end + 4 + length..];
     }
     found
+}
+
+/// HTTP/2: method and path of each request, as a server takes them from these bytes.
+pub fn http2(bytes: &[u8]) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("an event loop");
+    runtime.block_on(async {
+        let replayed = tokio::io::join(std::io::Cursor::new(bytes.to_vec()), tokio::io::sink());
+        let mut connection = h2::server::handshake(replayed).await.expect("a preface");
+        let mut found = Vec::new();
+        while let Some(request) = connection.accept().await {
+            // The client was ended in the middle, perhaps; anything else is a failure.
+            let (request, _) = match request {
+                Ok(request) => request,
+                Err(error) if error.is_io() => break,
+                Err(error) => panic!("{error}"),
+            };
+            found.push(format!("{} {}", request.method(), request.uri().path()));
+        }
+        found
+    })
 }
 
 /// PostgreSQL: the text of each statement, and of each batch.

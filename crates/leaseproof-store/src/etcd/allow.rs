@@ -26,7 +26,14 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         "POST /v3/lease/timetolive",
         "a reading: what is left of the lease; and which keys are attached to it",
     ),
+    Allowed::always(
+        TIME_TO_LIVE,
+        "by gRPC, many at once: what is left of the leases (`watch` only)",
+    ),
 ];
+
+/// The one call that is made by gRPC, which is a POST, too.
+const TIME_TO_LIVE: &str = "POST /etcdserverpb.Lease/LeaseTimeToLive";
 
 /// Whether a request is one of them.
 pub(super) fn allows(request: &Request) -> bool {
@@ -70,6 +77,10 @@ mod tests {
             ("/v3/kv/deleterange", "{}", false),
             ("/v3/lease/keepalive", "{}", false),
             ("/v3/lease/grant", "{}", false),
+            ("/etcdserverpb.Lease/LeaseTimeToLive", "", true),
+            ("/etcdserverpb.Lease/LeaseRevoke", "", false),
+            ("/etcdserverpb.Lease/LeaseTimeToLives", "", false),
+            ("/etcdserverpb.KV/Range", "", false),
             ("/v3/maintenance/alarm", "{}", false),
             ("/v3/kv/txn", r#"{"success":[{"request_range":{"key":"YQ=="}}]}"#, true),
             (

@@ -1,20 +1,23 @@
-//! Readings of many keys, on a connection of their own.
+//! Readings of many keys, on connections of their own.
 //!
-//! The server tells the TTL of one lease at a time, which costs it a third of a millisecond by its gateway: so a
-//! TTL is asked for only when a tenth of it has passed since the last look. The keys come each time, in
-//! transactions of ranges. All requests of a batch are sent at once, and answered in their order. As for
-//! one key: the TTLs are asked first, of the leases that the keys had at the last look, and the keys last.
+//! The server tells the TTL of one lease at a time, and a look asks for each. That goes by gRPC, all of a batch
+//! at once: its JSON gateway takes several times as much of the server's processor. Where something in between
+//! passes no gRPC, the gateway is asked for them, and for a TTL only when a tenth of it has passed since the last
+//! look. The keys come each time, by the gateway, in transactions of ranges. As for one key: the TTLs are asked
+//! first, of the leases that the keys had at the last look, and the keys last.
 
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::allow::may_send;
-use crate::etcd::expiry::Look;
+use crate::etcd::grpc::{Failure, Grpc};
 use crate::etcd::message::{KeyValue, LeaseAnswer, Login, Refusal, Txn, base64, first};
-use crate::etcd::observer::{FOR_EVER, Shown};
+use crate::etcd::observer::Shown;
+use crate::etcd::protobuf::{time_left, time_to_live};
 use crate::etcd::server::{epoch, is_stale_login, refusal};
-use crate::http::{Answered, Pipeline};
+use crate::http::{Answered, Pipeline, Place};
 use crate::patience::Patience;
 use crate::url::EtcdUrl;
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
 use serde::de::DeserializeOwned;
 use serde_json::json;
@@ -26,10 +29,21 @@ const RANGES: usize = 128;
 /// How many keys one batch asks about.
 pub(super) const KEYS: usize = 256;
 
+/// The call that tells a TTL.
+const TIME_TO_LIVE: &str = "/etcdserverpb.Lease/LeaseTimeToLive";
+
+/// After this, gRPC is tried once more where it was not understood.
+const AGAIN: Duration = Duration::from_secs(60);
+
 /// The reader of many keys; nothing is connected before the first use.
 pub(super) struct Many {
     url: EtcdUrl,
     pipeline: Pipeline,
+    grpc: Grpc,
+    /// Where it was not understood: when it is tried again.
+    gateway_until: Option<BootNanos>,
+    /// What is to be told of that.
+    note: Option<String>,
     timeout: Duration,
     /// What the server gave for user and password.
     token: Option<String>,
@@ -46,20 +60,33 @@ pub(super) struct Batch {
 }
 
 impl Many {
-    pub(super) fn new(url: &EtcdUrl, pipeline: Pipeline, timeout: Duration) -> Self {
-        Self {
+    pub(super) fn new(url: &EtcdUrl, place: &Place, timeout: Duration) -> Result<Self, StoreError> {
+        Ok(Self {
             url: url.clone(),
-            pipeline,
+            pipeline: Pipeline::new(place.clone())?,
+            grpc: Grpc::new(place.clone())?,
+            gateway_until: None,
+            note: None,
             timeout,
             token: None,
-        }
+        })
+    }
+
+    /// Whether all leases can be asked about each time; else each now and then.
+    pub(super) fn asks_all(&self, now: BootNanos) -> bool {
+        self.gateway_until.is_none_or(|until| now >= until)
+    }
+
+    /// What is to be told of the way that is taken, once.
+    pub(super) fn note(&mut self) -> Option<String> {
+        self.note.take()
     }
 
     /// Asks for the TTLs of these leases, one a key and 0 for none, then for the keys. At most [`KEYS`].
     pub(super) fn ask(&mut self, keys: &[&str], leases: &[i64]) -> Result<Batch, StoreError> {
         let mut again = true;
         loop {
-            match self.once(keys, leases) {
+            match self.once(keys, leases, again) {
                 Err(Trouble::StaleLogin(error)) => {
                     self.token = None;
                     if !again {
@@ -75,11 +102,21 @@ impl Many {
         }
     }
 
-    fn once(&mut self, keys: &[&str], leases: &[i64]) -> Result<Batch, Trouble> {
+    fn once(&mut self, keys: &[&str], leases: &[i64], again: bool) -> Result<Batch, Trouble> {
         let patience = &mut Patience::new(self.timeout);
         self.log_in(patience)?;
+        let asked = boot_now();
+        let mut not_spoken = None;
+        let mut left = None;
+        if self.asks_all(asked) {
+            match self.left_by_grpc(leases, again, patience)? {
+                Ok(all) => left = Some(all),
+                Err(why) => not_spoken = Some(why),
+            }
+        }
         self.pipeline.begin();
-        for lease in leases.iter().filter(|&&lease| lease != 0) {
+        let by_gateway = leases.iter().filter(|&&lease| lease != 0 && left.is_none());
+        for lease in by_gateway {
             self.post("/v3/lease/timetolive", &format!("{{\"ID\":\"{lease}\"}}"))?;
         }
         for part in keys.chunks(RANGES) {
@@ -89,35 +126,28 @@ impl Many {
                 .collect();
             self.post("/v3/kv/txn", &json!({ "success": ranges }).to_string())?;
         }
-        let asked = boot_now();
+        let asked_pipeline = boot_now();
         let answers = self.pipeline.exchange(patience)?;
         let mut answers = answers.iter();
         let mut next = || answers.next().ok_or_else(|| strange(&self.url, "an answer is missing"));
+        let mut left = left.map(Vec::into_iter);
         let mut shown = Vec::with_capacity(keys.len());
-        let mut epochs = Vec::new();
         for &lease in leases {
-            shown.push(match lease {
-                0 => None,
-                _ => {
+            shown.push(match (lease, &mut left) {
+                (0, _) => None,
+                // There is one for each lease.
+                (_, Some(left)) => left
+                    .next()
+                    .map(|(answer, latest)| Shown::by(&answer, Moment::between(asked, latest))),
+                (_, None) => {
                     let answer = next()?;
-                    let at = Moment::between(asked, answer.at);
-                    let answer: LeaseAnswer = self.understood(answer)?;
-                    Some(match answer.granted {
-                        0 => Shown::NoLease,
-                        _ if answer.ttl >= FOR_EVER => Shown::NotYet,
-                        granted => Shown::At(
-                            Look {
-                                at,
-                                left: answer.ttl,
-                                granted,
-                            },
-                            epoch(&answer.header),
-                        ),
-                    })
+                    let at = Moment::between(asked_pipeline, answer.at);
+                    Some(Shown::by(&self.understood(answer)?, at))
                 }
             });
         }
         let mut found = Vec::with_capacity(keys.len());
+        let mut epochs = Vec::new();
         let mut latest = asked;
         for part in keys.chunks(RANGES) {
             let answer = next()?;
@@ -137,12 +167,65 @@ impl Many {
                 why: "its leader changed while it was asked: try again".to_owned(),
             }));
         };
+        let epoch = std::mem::take(epoch);
+        // The gateway answers: so it is gRPC alone that is not understood.
+        if let Some(why) = not_spoken {
+            self.stay_with_the_gateway(&why);
+        }
         Ok(Batch {
             shown,
             found,
             during: Moment::between(asked, latest),
-            epoch: std::mem::take(epoch),
+            epoch,
         })
+    }
+
+    /// What is left of each lease that is not 0, and when that had been read. The inner error is why it can't be
+    /// asked so.
+    fn left_by_grpc(
+        &mut self,
+        leases: &[i64],
+        again: bool,
+        patience: &mut Patience,
+    ) -> Result<Result<Vec<(LeaseAnswer, BootNanos)>, String>, Trouble> {
+        let questions: Vec<Vec<u8>> = leases
+            .iter()
+            .filter(|&&lease| lease != 0)
+            .map(|&lease| time_to_live(lease))
+            .collect();
+        if questions.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let answers = match self
+            .grpc
+            .exchange(TIME_TO_LIVE, self.token.as_deref(), &questions, patience)
+        {
+            Ok(answers) => answers,
+            Err(Failure::NotSpoken(why)) => return Ok(Err(why)),
+            // Twice in a row it is no server that was just ending.
+            Err(Failure::Closed(_)) if !again => return Ok(Err("it closes such a connection".to_owned())),
+            Err(Failure::Closed(error) | Failure::Store(error)) => return Err(error.into()),
+        };
+        self.gateway_until = None;
+        let understood = answers.into_iter().map(|answer| match answer.message {
+            Ok(message) => match time_left(&message) {
+                Ok(left) => Ok((left, answer.at)),
+                Err(why) => Err(strange(&self.url, &format!("a TTL that is not understood: {why}")).into()),
+            },
+            Err(error) => Err(self.refused(&error)),
+        });
+        understood.collect::<Result<_, Trouble>>().map(Ok)
+    }
+
+    fn stay_with_the_gateway(&mut self, why: &str) {
+        if self.gateway_until.is_none() {
+            self.note = Some(format!(
+                "{}: no gRPC passes there ({why}), so TTLs are asked for by the JSON gateway, each when a tenth of it \
+                 has passed",
+                self.url
+            ));
+        }
+        self.gateway_until = Some(boot_now().plus(AGAIN));
     }
 
     /// Adds a request to those that are sent next, if a look may send it.
@@ -178,10 +261,17 @@ impl Many {
                 .map_err(|why| strange(&self.url, &format!("an answer that is not understood: {why}")).into());
         }
         Err(match first::<Refusal>(&answer.body) {
-            Ok(error) if is_stale_login(&error) => Trouble::StaleLogin(refusal(&self.url.to_string(), &error)),
-            Ok(error) if !error.message.is_empty() => Trouble::Other(refusal(&self.url.to_string(), &error)),
+            Ok(error) if !error.message.is_empty() => self.refused(&error),
             _ => strange(&self.url, &format!("HTTP status {}", answer.status)).into(),
         })
+    }
+
+    fn refused(&self, error: &Refusal) -> Trouble {
+        let told = refusal(&self.url.to_string(), error);
+        match is_stale_login(error) {
+            true => Trouble::StaleLogin(told),
+            false => Trouble::Other(told),
+        }
     }
 }
 
