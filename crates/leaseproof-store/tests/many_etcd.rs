@@ -208,3 +208,45 @@ fn where_no_grpc_passes_the_gateway_is_asked_and_that_is_told_once() {
         }
     }
 }
+
+/// A server that allows fewer calls at a time than there are leases.
+#[test]
+fn few_streams_at_a_time_are_enough() {
+    let test = "few_streams_at_a_time_are_enough";
+    let server = match EtcdServer::start_current_with(&["--max-concurrent-streams", "3"]) {
+        Some(Ok(server)) => server,
+        Some(Err(why)) => return skip(test, &why),
+        None => return skip(test, "etcd 3.4 can't be told"),
+    };
+    let keys = keys();
+    let _owner = acquire(&server, &keys);
+    let mut observer = open_observer(&url(&server.url()), TIMEOUT).expect("it opens");
+    for _ in 0..3 {
+        read_all(observer.as_mut(), &keys);
+    }
+    assert_eq!(observer.note(), None);
+}
+
+#[test]
+fn the_next_member_is_asked_in_the_next_round() {
+    let mut members = match EtcdServer::start_cluster() {
+        Ok(members) => members,
+        Err(why) => return skip("the_next_member_is_asked_in_the_next_round", &why),
+    };
+    let keys = keys();
+    // A follower: the others need no election.
+    let first = members.iter().position(|it| !it.leads()).expect("one follows");
+    let _owner = acquire(&members[first], &keys);
+    let places: Vec<String> = (0..3)
+        .map(|n| format!("127.0.0.1:{}", members[(first + n) % 3].port()))
+        .collect();
+    let all = url(&format!("etcd://{}", places.join(",")));
+    let mut observer = open_observer(&all, TIMEOUT).expect("it opens");
+    read_all(observer.as_mut(), &keys);
+    read_all(observer.as_mut(), &keys);
+    members[first].kill();
+    let names: Vec<&str> = keys.iter().map(String::as_str).collect();
+    assert!(observer.read_many(&names).is_err());
+    read_all(observer.as_mut(), &keys);
+    assert_eq!(observer.note(), None);
+}

@@ -94,6 +94,11 @@ impl Grpc {
         })
     }
 
+    /// Whether it goes there.
+    pub(super) fn is_to(&self, place: &Place) -> bool {
+        (&self.place.host, self.place.port) == (&place.host, place.port)
+    }
+
     /// Calls `path` once for each message, all at once, and reads an answer to each, in the same order.
     pub(super) fn exchange(
         &mut self,
@@ -221,6 +226,8 @@ async fn connected(place: &Place, gate: Arc<Gate>) -> Result<Link, Broken> {
         .initial_window_size(WINDOW)
         .initial_connection_window_size(WINDOWS)
         .max_header_list_size(HEADERS)
+        // Until the server has said how many it allows: what is beyond that it would refuse.
+        .initial_max_send_streams(1)
         .handshake(stream)
         .await?;
     let driver = tokio::spawn(async {

@@ -77,6 +77,16 @@ impl Many {
         self.gateway_until.is_none_or(|until| now >= until)
     }
 
+    /// Asks this member from the next use on.
+    pub(super) fn go_to(&mut self, place: &Place) -> Result<(), StoreError> {
+        if !self.grpc.is_to(place) {
+            self.pipeline = Pipeline::new(place.clone())?;
+            self.grpc = Grpc::new(place.clone())?;
+            self.gateway_until = None;
+        }
+        Ok(())
+    }
+
     /// What is to be told of the way that is taken, once.
     pub(super) fn note(&mut self) -> Option<String> {
         self.note.take()

@@ -319,6 +319,12 @@ impl Observer {
                 Ok(batch) => batch,
                 // One key that is too large, or closed to this user, spoils the whole.
                 Err(error) if is_of_one_key(&error) => break,
+                // The next member is asked in the next round.
+                Err(error @ (StoreError::Unreachable { .. } | StoreError::TimedOut(_))) => {
+                    self.gateway.move_on();
+                    self.many.go_to(self.gateway.place())?;
+                    return Err(error);
+                }
                 Err(error) => return Err(error),
             };
             let mut next = Vec::new();
