@@ -27,6 +27,8 @@ enum Http2 {
     Passes,
     /// The first bytes of the server are this, and it closes.
     Answers(&'static [u8]),
+    /// It goes to the server at this port.
+    GoesTo(u16),
 }
 
 /// A relay that notes which paths are asked for by HTTP/1, and how many connections speak HTTP/2.
@@ -66,7 +68,7 @@ impl Relay {
     }
 }
 
-fn pass(mut client: TcpStream, server: u16, http2: Http2, seen: &Mutex<Seen>) {
+fn pass(mut client: TcpStream, mut server: u16, http2: Http2, seen: &Mutex<Seen>) {
     let mut begin = vec![0; PREFACE.len()];
     if client.read_exact(&mut begin).is_err() {
         return;
@@ -79,6 +81,9 @@ fn pass(mut client: TcpStream, server: u16, http2: Http2, seen: &Mutex<Seen>) {
             // Read on to the client's end: closing on unread bytes would reset, and the answer with it.
             let _ = client.read_to_end(&mut Vec::new());
             return;
+        }
+        if let Http2::GoesTo(other) = http2 {
+            server = other;
         }
     }
     let mut server = TcpStream::connect(("127.0.0.1", server)).expect("the server is there");
@@ -228,10 +233,10 @@ fn few_streams_at_a_time_are_enough() {
 }
 
 #[test]
-fn the_next_member_is_asked_in_the_next_round() {
+fn of_several_members_one_is_asked_and_then_the_next() {
     let mut members = match EtcdServer::start_cluster() {
         Ok(members) => members,
-        Err(why) => return skip("the_next_member_is_asked_in_the_next_round", &why),
+        Err(why) => return skip("of_several_members_one_is_asked_and_then_the_next", &why),
     };
     let keys = keys();
     // A follower: the others need no election.
@@ -244,6 +249,16 @@ fn the_next_member_is_asked_in_the_next_round() {
     let mut observer = open_observer(&all, TIMEOUT).expect("it opens");
     read_all(observer.as_mut(), &keys);
     read_all(observer.as_mut(), &keys);
+    // A balancer, behind which both ways lead to different members.
+    let balancer = Relay::to(members[first].port(), Http2::GoesTo(members[(first + 1) % 3].port()));
+    let mut balanced = open_observer(&balancer.url(), TIMEOUT).expect("it opens");
+    let mut notes = Vec::new();
+    for _ in 0..3 {
+        read_all(balanced.as_mut(), &keys);
+        notes.extend(balanced.note());
+    }
+    assert!(notes.len() == 1 && notes[0].contains("another member"), "{notes:?}");
+    assert!(balancer.seen().gateway_ttls > 0);
     members[first].kill();
     let names: Vec<&str> = keys.iter().map(String::as_str).collect();
     assert!(observer.read_many(&names).is_err());

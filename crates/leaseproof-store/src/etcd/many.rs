@@ -42,7 +42,8 @@ pub(super) struct Many {
     grpc: Grpc,
     /// Where it was not understood: when it is tried again.
     gateway_until: Option<BootNanos>,
-    /// What is to be told of that.
+    /// Whether that was told, and what is yet to be.
+    told: bool,
     note: Option<String>,
     timeout: Duration,
     /// What the server gave for user and password.
@@ -66,6 +67,7 @@ impl Many {
             pipeline: Pipeline::new(place.clone())?,
             grpc: Grpc::new(place.clone())?,
             gateway_until: None,
+            told: false,
             note: None,
             timeout,
             token: None,
@@ -82,7 +84,7 @@ impl Many {
         if !self.grpc.is_to(place) {
             self.pipeline = Pipeline::new(place.clone())?;
             self.grpc = Grpc::new(place.clone())?;
-            self.gateway_until = None;
+            (self.gateway_until, self.told) = (None, false);
         }
         Ok(())
     }
@@ -140,6 +142,10 @@ impl Many {
         let answers = self.pipeline.exchange(patience)?;
         let mut answers = answers.iter();
         let mut next = || answers.next().ok_or_else(|| strange(&self.url, "an answer is missing"));
+        let asked_member = left
+            .as_ref()
+            .and_then(|it| it.first())
+            .map(|(left, _)| left.header.member_id);
         let mut left = left.map(Vec::into_iter);
         let mut shown = Vec::with_capacity(keys.len());
         for &lease in leases {
@@ -158,6 +164,7 @@ impl Many {
         }
         let mut found = Vec::with_capacity(keys.len());
         let mut epochs = Vec::new();
+        let mut strays = false;
         let mut latest = asked;
         for part in keys.chunks(RANGES) {
             let answer = next()?;
@@ -166,21 +173,27 @@ impl Many {
             if txn.responses.len() != part.len() {
                 return Err(strange(&self.url, "an answer with another number of ranges").into());
             }
+            strays |= asked_member.is_some_and(|member| member != txn.header.member_id);
             epochs.push(epoch(&txn.header));
             found.extend(txn.responses.into_iter().map(|it| it.response_range.one()));
+        }
+        if strays {
+            self.stay_with_the_gateway(
+                "it reaches another member than the gateway's requests: is a balancer in between?",
+            );
+            return Err(unreachable(&self.url, "its members answer in turn: try again").into());
         }
         epochs.dedup();
         let [epoch] = &mut epochs[..] else {
             // The leader changed in the middle.
-            return Err(Trouble::Other(StoreError::Unreachable {
-                url: self.url.to_string(),
-                why: "its leader changed while it was asked: try again".to_owned(),
-            }));
+            return Err(unreachable(&self.url, "its leader changed while it was asked: try again").into());
         };
         let epoch = std::mem::take(epoch);
         // The gateway answers: so it is gRPC alone that is not understood.
         if let Some(why) = not_spoken {
             self.stay_with_the_gateway(&why);
+        } else if asked_member.is_some() {
+            (self.gateway_until, self.told) = (None, false);
         }
         Ok(Batch {
             shown,
@@ -216,7 +229,6 @@ impl Many {
             Err(Failure::Closed(_)) if !again => return Ok(Err("it closes such a connection".to_owned())),
             Err(Failure::Closed(error) | Failure::Store(error)) => return Err(error.into()),
         };
-        self.gateway_until = None;
         let understood = answers.into_iter().map(|answer| match answer.message {
             Ok(message) => match time_left(&message) {
                 Ok(left) => Ok((left, answer.at)),
@@ -228,9 +240,9 @@ impl Many {
     }
 
     fn stay_with_the_gateway(&mut self, why: &str) {
-        if self.gateway_until.is_none() {
+        if !std::mem::replace(&mut self.told, true) {
             self.note = Some(format!(
-                "{}: no gRPC passes there ({why}), so TTLs are asked for by the JSON gateway, each when a tenth of it \
+                "{}: gRPC can't be used there ({why}), so TTLs are asked for by the JSON gateway, each when a tenth of it \
                  has passed",
                 self.url
             ));
@@ -282,6 +294,13 @@ impl Many {
             true => Trouble::StaleLogin(told),
             false => Trouble::Other(told),
         }
+    }
+}
+
+fn unreachable(url: &EtcdUrl, why: &str) -> StoreError {
+    StoreError::Unreachable {
+        url: url.to_string(),
+        why: why.to_owned(),
     }
 }
 
