@@ -249,7 +249,7 @@ fn of_several_members_one_is_asked_and_then_the_next() {
     let mut observer = open_observer(&all, TIMEOUT).expect("it opens");
     read_all(observer.as_mut(), &keys);
     read_all(observer.as_mut(), &keys);
-    // A balancer, behind which both ways lead to different members.
+    // Behind a balancer the gateway may be another member's: a reading is from one of them.
     let balancer = Relay::to(members[first].port(), Http2::GoesTo(members[(first + 1) % 3].port()));
     let mut balanced = open_observer(&balancer.url(), TIMEOUT).expect("it opens");
     let mut notes = Vec::new();
@@ -257,8 +257,8 @@ fn of_several_members_one_is_asked_and_then_the_next() {
         read_all(balanced.as_mut(), &keys);
         notes.extend(balanced.note());
     }
-    assert!(notes.len() == 1 && notes[0].contains("another member"), "{notes:?}");
-    assert!(balancer.seen().gateway_ttls > 0);
+    assert!(notes.is_empty(), "{notes:?}");
+    assert_eq!((balancer.seen().gateway_ttls, balancer.seen().http2), (0, 1));
     members[first].kill();
     let names: Vec<&str> = keys.iter().map(String::as_str).collect();
     assert!(observer.read_many(&names).is_err());

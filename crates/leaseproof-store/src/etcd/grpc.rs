@@ -8,7 +8,7 @@ use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::allow::may_send;
 use crate::etcd::message::Refusal;
-use crate::http::Place;
+use crate::http::{LIMIT, Place};
 use crate::patience::Patience;
 use crate::wire::{Gate, Gated};
 use bytes::Bytes;
@@ -26,9 +26,6 @@ use tokio::task::{JoinHandle, yield_now};
 
 /// Flag of compression, and length.
 const HEAD: usize = 5;
-
-/// The most that an answer may have: that of a TTL has less than a hundred bytes.
-const LIMIT: usize = 64 * 1024;
 
 /// What may come before it is read, of one answer and of all.
 const WINDOW: u32 = 64 * 1024;
@@ -107,7 +104,7 @@ impl Grpc {
         messages: &[Vec<u8>],
         patience: &mut Patience,
     ) -> Result<Vec<Replied>, Failure> {
-        if !may_send("POST", path, &[]) {
+        if !messages.iter().all(|message| may_send("POST", path, message)) {
             return Err(Failure::Store(StoreError::Unexpected(format!(
                 "POST {path} is not among what a look may send: nothing was sent"
             ))));
@@ -285,7 +282,7 @@ async fn whole(body: &mut RecvStream) -> Result<Vec<u8>, Broken> {
     while let Some(chunk) = body.data().await {
         let chunk = chunk?;
         if bytes.len() + chunk.len() > LIMIT {
-            return Err(Broken::Strange("an answer of more than 64 KiB"));
+            return Err(Broken::Strange("an answer of more than 1 MiB"));
         }
         bytes.extend_from_slice(&chunk);
         body.flow_control().release_capacity(chunk.len())?;
@@ -294,7 +291,7 @@ async fn whole(body: &mut RecvStream) -> Result<Vec<u8>, Broken> {
 }
 
 fn framed(message: &[u8]) -> Bytes {
-    // Invariant: ours have eleven bytes at most.
+    // Invariant: ours are a number, or 128 keys.
     let length = u32::try_from(message.len()).expect("a short message");
     [&[0][..], &length.to_be_bytes(), message].concat().into()
 }

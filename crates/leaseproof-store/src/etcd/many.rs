@@ -1,18 +1,18 @@
 //! Readings of many keys, on connections of their own.
 //!
 //! The server tells the TTL of one lease at a time, and a look asks for each. That goes by gRPC, all of a batch
-//! at once: its JSON gateway takes several times as much of the server's processor. Where something in between
-//! passes no gRPC, the gateway is asked for them, and for a TTL only when a tenth of it has passed since the last
-//! look. The keys come each time, by the gateway, in transactions of ranges. As for one key: the TTLs are asked
-//! first, of the leases that the keys had at the last look, and the keys last.
+//! at once: its JSON gateway takes four times as much of the server's processor. The keys come in transactions of
+//! ranges. As for one key: the TTLs are asked first, of the leases that the keys had at the last look, and the keys
+//! once all TTLs are answered. Where something in between passes no gRPC, the gateway is asked, and for a TTL only
+//! when a tenth of it has passed since the last look.
 
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::etcd::allow::may_send;
 use crate::etcd::grpc::{Failure, Grpc};
-use crate::etcd::message::{KeyValue, LeaseAnswer, Login, Refusal, Txn, base64, first};
+use crate::etcd::message::{KeyValue, Login, Refusal, Txn, base64, first};
 use crate::etcd::observer::Shown;
-use crate::etcd::protobuf::{time_left, time_to_live};
+use crate::etcd::protobuf;
 use crate::etcd::server::{epoch, is_stale_login, refusal};
 use crate::http::{Answered, Pipeline, Place};
 use crate::patience::Patience;
@@ -27,10 +27,11 @@ use std::time::Duration;
 const RANGES: usize = 128;
 
 /// How many keys one batch asks about.
-pub(super) const KEYS: usize = 256;
+pub(super) const KEYS: usize = 512;
 
-/// The call that tells a TTL.
+/// The calls that tell a TTL, and keys.
 const TIME_TO_LIVE: &str = "/etcdserverpb.Lease/LeaseTimeToLive";
+const TXN: &str = "/etcdserverpb.KV/Txn";
 
 /// After this, gRPC is tried once more where it was not understood.
 const AGAIN: Duration = Duration::from_secs(60);
@@ -117,18 +118,90 @@ impl Many {
     fn once(&mut self, keys: &[&str], leases: &[i64], again: bool) -> Result<Batch, Trouble> {
         let patience = &mut Patience::new(self.timeout);
         self.log_in(patience)?;
-        let asked = boot_now();
         let mut not_spoken = None;
-        let mut left = None;
-        if self.asks_all(asked) {
-            match self.left_by_grpc(leases, again, patience)? {
-                Ok(all) => left = Some(all),
+        if self.asks_all(boot_now()) {
+            match self.by_grpc(keys, leases, again, patience)? {
+                Ok(batch) => {
+                    (self.gateway_until, self.told) = (None, false);
+                    return Ok(batch);
+                }
                 Err(why) => not_spoken = Some(why),
             }
         }
+        let batch = self.by_gateway(keys, leases, patience)?;
+        // The gateway answers: so it is gRPC alone that is not understood.
+        if let Some(why) = not_spoken {
+            self.stay_with_the_gateway(&why);
+        }
+        Ok(batch)
+    }
+
+    /// The inner error is why it can't be asked so.
+    fn by_grpc(
+        &mut self,
+        keys: &[&str],
+        leases: &[i64],
+        again: bool,
+        patience: &mut Patience,
+    ) -> Result<Result<Batch, String>, Trouble> {
+        let asked = boot_now();
+        let due = leases.iter().filter(|&&lease| lease != 0);
+        let questions: Vec<Vec<u8>> = due.map(|&lease| protobuf::time_to_live(lease)).collect();
+        let answers = match self.call(TIME_TO_LIVE, &questions, protobuf::time_left, again, patience)? {
+            Ok(answers) => answers,
+            Err(why) => return Ok(Err(why)),
+        };
+        let mut answers = answers.into_iter();
+        let mut shown = Vec::with_capacity(keys.len());
+        for &lease in leases {
+            // There is an answer to each question.
+            shown.push(match lease {
+                0 => None,
+                _ => answers
+                    .next()
+                    .map(|(left, latest)| Shown::by(&left, Moment::between(asked, latest))),
+            });
+        }
+        let questions: Vec<Vec<u8>> = keys.chunks(RANGES).map(protobuf::ranges).collect();
+        match self.call(TXN, &questions, protobuf::found, again, patience)? {
+            Ok(found) => self.batch(keys, asked, shown, found).map(Ok),
+            Err(why) => Ok(Err(why)),
+        }
+    }
+
+    /// What is answered to each of these calls, and when that had been read.
+    fn call<T>(
+        &mut self,
+        path: &'static str,
+        questions: &[Vec<u8>],
+        read: fn(&[u8]) -> Result<T, &'static str>,
+        again: bool,
+        patience: &mut Patience,
+    ) -> Result<Result<Vec<(T, BootNanos)>, String>, Trouble> {
+        if questions.is_empty() {
+            return Ok(Ok(Vec::new()));
+        }
+        let answers = match self.grpc.exchange(path, self.token.as_deref(), questions, patience) {
+            Ok(answers) => answers,
+            Err(Failure::NotSpoken(why)) => return Ok(Err(why)),
+            // Twice in a row it is no server that was just ending.
+            Err(Failure::Closed(_)) if !again => return Ok(Err("it closes such a connection".to_owned())),
+            Err(Failure::Closed(error) | Failure::Store(error)) => return Err(error.into()),
+        };
+        let understood = answers.into_iter().map(|answer| match answer.message {
+            Ok(message) => match read(&message) {
+                Ok(read) => Ok((read, answer.at)),
+                Err(why) => Err(strange(&self.url, &format!("an answer that is not understood: {why}")).into()),
+            },
+            Err(error) => Err(self.refused(&error)),
+        });
+        understood.collect::<Result<_, Trouble>>().map(Ok)
+    }
+
+    /// All in one go, in their order, on one connection.
+    fn by_gateway(&mut self, keys: &[&str], leases: &[i64], patience: &mut Patience) -> Result<Batch, Trouble> {
         self.pipeline.begin();
-        let by_gateway = leases.iter().filter(|&&lease| lease != 0 && left.is_none());
-        for lease in by_gateway {
+        for lease in leases.iter().filter(|&&lease| lease != 0) {
             self.post("/v3/lease/timetolive", &format!("{{\"ID\":\"{lease}\"}}"))?;
         }
         for part in keys.chunks(RANGES) {
@@ -138,111 +211,67 @@ impl Many {
                 .collect();
             self.post("/v3/kv/txn", &json!({ "success": ranges }).to_string())?;
         }
-        let asked_pipeline = boot_now();
+        let asked = boot_now();
         let answers = self.pipeline.exchange(patience)?;
         let mut answers = answers.iter();
         let mut next = || answers.next().ok_or_else(|| strange(&self.url, "an answer is missing"));
-        let asked_member = left
-            .as_ref()
-            .and_then(|it| it.first())
-            .map(|(left, _)| left.header.member_id);
-        let mut left = left.map(Vec::into_iter);
         let mut shown = Vec::with_capacity(keys.len());
         for &lease in leases {
-            shown.push(match (lease, &mut left) {
-                (0, _) => None,
-                // There is one for each lease.
-                (_, Some(left)) => left
-                    .next()
-                    .map(|(answer, latest)| Shown::by(&answer, Moment::between(asked, latest))),
-                (_, None) => {
+            shown.push(match lease {
+                0 => None,
+                _ => {
                     let answer = next()?;
-                    let at = Moment::between(asked_pipeline, answer.at);
-                    Some(Shown::by(&self.understood(answer)?, at))
+                    Some(Shown::by(&self.understood(answer)?, Moment::between(asked, answer.at)))
                 }
             });
         }
+        let mut found = Vec::new();
+        for _ in keys.chunks(RANGES) {
+            let answer = next()?;
+            found.push((self.understood(answer)?, answer.at));
+        }
+        self.batch(keys, asked, shown, found)
+    }
+
+    /// What the answers make.
+    fn batch(
+        &self,
+        keys: &[&str],
+        asked: BootNanos,
+        shown: Vec<Option<Shown>>,
+        answers: Vec<(Txn, BootNanos)>,
+    ) -> Result<Batch, Trouble> {
         let mut found = Vec::with_capacity(keys.len());
         let mut epochs = Vec::new();
-        let mut strays = false;
         let mut latest = asked;
-        for part in keys.chunks(RANGES) {
-            let answer = next()?;
-            latest = answer.at;
-            let txn: Txn = self.understood(answer)?;
+        for (part, (txn, at)) in keys.chunks(RANGES).zip(answers) {
             if txn.responses.len() != part.len() {
                 return Err(strange(&self.url, "an answer with another number of ranges").into());
             }
-            strays |= asked_member.is_some_and(|member| member != txn.header.member_id);
+            latest = at;
             epochs.push(epoch(&txn.header));
             found.extend(txn.responses.into_iter().map(|it| it.response_range.one()));
-        }
-        if strays {
-            self.stay_with_the_gateway(
-                "it reaches another member than the gateway's requests: is a balancer in between?",
-            );
-            return Err(unreachable(&self.url, "its members answer in turn: try again").into());
         }
         epochs.dedup();
         let [epoch] = &mut epochs[..] else {
             // The leader changed in the middle.
-            return Err(unreachable(&self.url, "its leader changed while it was asked: try again").into());
+            return Err(Trouble::Other(StoreError::Unreachable {
+                url: self.url.to_string(),
+                why: "its leader changed while it was asked: try again".to_owned(),
+            }));
         };
-        let epoch = std::mem::take(epoch);
-        // The gateway answers: so it is gRPC alone that is not understood.
-        if let Some(why) = not_spoken {
-            self.stay_with_the_gateway(&why);
-        } else if asked_member.is_some() {
-            (self.gateway_until, self.told) = (None, false);
-        }
         Ok(Batch {
             shown,
             found,
             during: Moment::between(asked, latest),
-            epoch,
+            epoch: std::mem::take(epoch),
         })
-    }
-
-    /// What is left of each lease that is not 0, and when that had been read. The inner error is why it can't be
-    /// asked so.
-    fn left_by_grpc(
-        &mut self,
-        leases: &[i64],
-        again: bool,
-        patience: &mut Patience,
-    ) -> Result<Result<Vec<(LeaseAnswer, BootNanos)>, String>, Trouble> {
-        let questions: Vec<Vec<u8>> = leases
-            .iter()
-            .filter(|&&lease| lease != 0)
-            .map(|&lease| time_to_live(lease))
-            .collect();
-        if questions.is_empty() {
-            return Ok(Ok(Vec::new()));
-        }
-        let answers = match self
-            .grpc
-            .exchange(TIME_TO_LIVE, self.token.as_deref(), &questions, patience)
-        {
-            Ok(answers) => answers,
-            Err(Failure::NotSpoken(why)) => return Ok(Err(why)),
-            // Twice in a row it is no server that was just ending.
-            Err(Failure::Closed(_)) if !again => return Ok(Err("it closes such a connection".to_owned())),
-            Err(Failure::Closed(error) | Failure::Store(error)) => return Err(error.into()),
-        };
-        let understood = answers.into_iter().map(|answer| match answer.message {
-            Ok(message) => match time_left(&message) {
-                Ok(left) => Ok((left, answer.at)),
-                Err(why) => Err(strange(&self.url, &format!("a TTL that is not understood: {why}")).into()),
-            },
-            Err(error) => Err(self.refused(&error)),
-        });
-        understood.collect::<Result<_, Trouble>>().map(Ok)
     }
 
     fn stay_with_the_gateway(&mut self, why: &str) {
         if !std::mem::replace(&mut self.told, true) {
             self.note = Some(format!(
-                "{}: gRPC can't be used there ({why}), so TTLs are asked for by the JSON gateway, each when a tenth of it \
+                "{}: gRPC can't be used there ({why}), so the JSON gateway is asked, for each TTL when a tenth of it \
                  has passed",
                 self.url
             ));
@@ -294,13 +323,6 @@ impl Many {
             true => Trouble::StaleLogin(told),
             false => Trouble::Other(told),
         }
-    }
-}
-
-fn unreachable(url: &EtcdUrl, why: &str) -> StoreError {
-    StoreError::Unreachable {
-        url: url.to_string(),
-        why: why.to_owned(),
     }
 }
 

@@ -1,10 +1,10 @@
-//! The few fields of protobuf that a remaining TTL takes, written and read by hand: generated code would need a
-//! compiler of its own at build time, for one message each way.
+//! The few fields of protobuf that TTLs and keys take, written and read by hand: generated code would need a
+//! compiler of its own at build time, for two messages each way.
 //!
 //! A field is a tag (its number and how it is written), then its value. Fields that are not known are skipped,
 //! those that are left out are zero. etcd's `rpc.proto` has the numbers, which never change.
 
-use crate::etcd::message::{Header, LeaseAnswer};
+use crate::etcd::message::{Header, KeyValue, LeaseAnswer, Range, Response, Txn};
 
 /// How a field is written.
 const VARINT: u64 = 0;
@@ -36,6 +36,86 @@ pub(super) fn time_left(bytes: &[u8]) -> Result<LeaseAnswer, &'static str> {
     Ok(answer)
 }
 
+/// `TxnRequest`: a range of one key for each, and nothing else.
+pub(super) fn ranges(keys: &[&str]) -> Vec<u8> {
+    let mut all = Vec::new();
+    for key in keys {
+        // From the inside out: field 1 of RangeRequest, of RequestOp; field 2 of the transaction, success.
+        let mut range = Vec::new();
+        put_bytes(&mut range, 1, key.as_bytes());
+        let mut operation = Vec::new();
+        put_bytes(&mut operation, 1, &range);
+        put_bytes(&mut all, 2, &operation);
+    }
+    all
+}
+
+/// Whether a `TxnRequest` has ranges alone, which change nothing.
+pub(super) fn has_only_ranges(bytes: &[u8]) -> bool {
+    Fields(bytes).all(|field| match field {
+        Ok((2, Value::Bytes(operation))) => Fields(operation).all(|field| matches!(field, Ok((1, Value::Bytes(_))))),
+        _ => false,
+    })
+}
+
+/// `TxnResponse`, of a transaction of ranges.
+pub(super) fn found(bytes: &[u8]) -> Result<Txn, &'static str> {
+    let mut txn = Txn::default();
+    for field in Fields(bytes) {
+        match field? {
+            (1, Value::Bytes(bytes)) => txn.header = header(bytes)?,
+            (2, Value::Number(number)) => txn.succeeded = number != 0,
+            (3, Value::Bytes(bytes)) => txn.responses.push(response(bytes)?),
+            (1..=3, _) => return Err("a field of another kind"),
+            _ => {}
+        }
+    }
+    Ok(txn)
+}
+
+/// `ResponseOp`.
+fn response(bytes: &[u8]) -> Result<Response, &'static str> {
+    let mut response = Response::default();
+    for field in Fields(bytes) {
+        if let (1, Value::Bytes(bytes)) = field? {
+            response.response_range = range(bytes)?;
+        }
+    }
+    Ok(response)
+}
+
+/// `RangeResponse`.
+fn range(bytes: &[u8]) -> Result<Range, &'static str> {
+    let mut range = Range::default();
+    for field in Fields(bytes) {
+        match field? {
+            (2, Value::Bytes(bytes)) => range.kvs.push(key_value(bytes)?),
+            (4, Value::Number(number)) => range.count = number,
+            (2 | 4, _) => return Err("a field of another kind"),
+            // Within a transaction its header says less than that of the whole.
+            _ => {}
+        }
+    }
+    Ok(range)
+}
+
+/// `KeyValue`.
+fn key_value(bytes: &[u8]) -> Result<KeyValue, &'static str> {
+    let mut key = KeyValue::default();
+    for field in Fields(bytes) {
+        match field? {
+            (1, Value::Bytes(bytes)) => key.key = bytes.to_vec(),
+            (2, Value::Number(number)) => key.create_revision = number,
+            (3, Value::Number(number)) => key.mod_revision = number,
+            (5, Value::Bytes(bytes)) => key.value = bytes.to_vec(),
+            (6, Value::Number(number)) => key.lease = number.cast_signed(),
+            (1..=3 | 5 | 6, _) => return Err("a field of another kind"),
+            _ => {}
+        }
+    }
+    Ok(key)
+}
+
 /// `ResponseHeader`.
 fn header(bytes: &[u8]) -> Result<Header, &'static str> {
     let mut header = Header::default();
@@ -62,6 +142,12 @@ fn put_varint(bytes: &mut Vec<u8>, mut number: u64) {
         number >>= 7;
     }
     bytes.push(number as u8);
+}
+
+fn put_bytes(bytes: &mut Vec<u8>, number: u64, value: &[u8]) {
+    put_varint(bytes, number << 3 | BYTES);
+    put_varint(bytes, value.len() as u64);
+    bytes.extend_from_slice(value);
 }
 
 /// What a field holds, as far as it counts here.
@@ -171,6 +257,26 @@ mod tests {
             b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
             "ten bytes"
         );
+    }
+
+    #[test]
+    fn ranges_change_nothing() {
+        let question = ranges(&["a", ""]);
+        assert_eq!(question, b"\x12\x05\x0a\x03\x0a\x01a\x12\x04\x0a\x02\x0a\x00");
+        assert!(has_only_ranges(&question) && has_only_ranges(b""));
+        for other in [
+            // A put, a removal, a transaction in it; a range and a put in one; a comparison; what fails; what is broken.
+            &b"\x12\x02\x12\x00"[..],
+            b"\x12\x02\x1a\x00",
+            b"\x12\x02\x22\x00",
+            b"\x12\x04\x0a\x00\x12\x00",
+            b"\x0a\x00",
+            b"\x1a\x02\x12\x00",
+            b"\x12\x02\x08\x00",
+            b"\x12\x05",
+        ] {
+            assert!(!has_only_ranges(&[&question, other].concat()), "{other:02x?}");
+        }
     }
 
     #[test]
