@@ -1,10 +1,10 @@
-//! etcd: a key attached to a lease, created in a transaction; spoken to by its JSON gateway, and by gRPC for the
-//! one question that many leases are asked each second.
+//! etcd: a key attached to a lease, created in a transaction; spoken to by its JSON gateway, and by gRPC for
+//! readings of many keys.
 //!
 //! - `expiry`: what whole seconds, looked at again and again, say of the expiry
 //! - `layout`: what is stored, and how a grant's name gives its lease
 //! - `gateway`: calls, the login, and which errors mean *certainly not done*
-//! - `grpc`, `protobuf`: the remaining TTLs of many leases at once
+//! - `many`, `grpc`, `protobuf`: readings of many keys at once
 //! - `lease`: granting and revoking leases
 //! - `place`: where a lease lies, in our own layout and in that of `etcdctl lock`
 //!

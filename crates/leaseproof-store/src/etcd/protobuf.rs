@@ -259,6 +259,27 @@ mod tests {
         );
     }
 
+    /// What both answered to a transaction of two ranges: the key `a`, attached to lease 78, and `b`, not there.
+    const FOUND: &[u8] = b"\x0a\x19\x08\xf4\x8e\xf8\x8a\xc2\xc3\x80\xa5\x53\x10\x95\xa6\xa1\x81\xbd\xa2\xe7\x8b\xb5\x01\
+        \x18\x02\x20\x02\x10\x01\x1a\x1c\x0a\x1a\x0a\x02\x18\x02\x12\x12\x0a\x01a\x10\x02\x18\x02\x20\x01\x2a\x05me#4e0N\
+        \x20\x01\x1a\x06\x0a\x04\x0a\x02\x18\x02";
+
+    #[test]
+    fn recorded_keys_are_understood() {
+        let txn = found(FOUND).expect("an answer");
+        assert_eq!((txn.header.raft_term, txn.succeeded, txn.responses.len()), (2, true, 2));
+        let counts: Vec<u64> = txn.responses.iter().map(|it| it.response_range.count).collect();
+        assert_eq!(counts, [1, 0]);
+        let mut keys = txn.responses.into_iter().map(|it| it.response_range.one());
+        let key = keys.next().flatten().expect("a key");
+        assert_eq!((&key.key[..], &key.value[..]), (&b"a"[..], &b"me#4e"[..]));
+        assert_eq!((key.create_revision, key.mod_revision, key.lease), (2, 2, 78));
+        assert!(keys.next().flatten().is_none());
+        for end in 0..FOUND.len() {
+            let _ = found(&FOUND[..end]);
+        }
+    }
+
     #[test]
     fn ranges_change_nothing() {
         let question = ranges(&["a", ""]);
