@@ -184,7 +184,7 @@ fn a_role_that_changes_is_seen_on_an_open_connection() {
         (vec!["REPLICAOF", "NO", "ONE"], false),
     ] {
         server.cli(&role);
-        let end = Instant::now() + TIMEOUT;
+        let end = Instant::now() + 6 * TIMEOUT;
         loop {
             // While it takes over the primary's data it may refuse.
             let answers = observer.read_many(&["any"]).unwrap_or_default();
