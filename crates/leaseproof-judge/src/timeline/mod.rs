@@ -13,6 +13,7 @@ mod grants;
 mod owner;
 mod reach;
 mod standing;
+mod switch;
 
 pub(crate) use act::{Act, ActKind, Standing, when};
 pub(crate) use coverage::{StoreCoverage, answered_slowly};
@@ -22,6 +23,7 @@ pub(crate) use grant::{By, End, EndKind, Grant};
 pub(crate) use grants::clock_stepped;
 pub(crate) use owner::{Owner, Saying};
 pub(crate) use reach::Reach;
+pub(crate) use switch::Switch;
 
 use freeze::{Freeze, Spans};
 use leaseproof_model::clock::BootNanos;
