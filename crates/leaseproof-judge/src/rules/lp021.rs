@@ -29,7 +29,9 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         for claim in tokens_claimed(owner) {
             if let Some(shown) = counter.below(claim.token, claim.at) {
                 // From its first claim on the looks tell: it was not given before that either.
-                let until = lost.first_shown(claim.token).and_then(|first| counter.look_after(first));
+                let until = lost
+                    .first_shown(claim.token)
+                    .and_then(|first| counter.look_after(first));
                 if let Some(switch) = lost.token(claim.token, until.map_or(claim.at, |it| it.at)) {
                     let seen = || (Some(claim.token), vec![claim.event, switch, shown]);
                     may_be_lost.entry(claim.cycle).or_insert_with(seen);
@@ -332,7 +334,8 @@ impl Counter {
 
     /// The first reading that was taken after the moment.
     fn look_after(&self, at: Moment) -> Option<&Shown> {
-        self.shown.get(self.shown.partition_point(|it| it.at.earliest < at.latest))
+        self.shown
+            .get(self.shown.partition_point(|it| it.at.earliest < at.latest))
     }
 
     /// The reading, after the moment, by which the store had still not given this token.

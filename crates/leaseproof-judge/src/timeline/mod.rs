@@ -12,6 +12,7 @@ mod grant;
 mod grants;
 mod owner;
 mod reach;
+mod same_value;
 mod standing;
 mod switch;
 
@@ -91,6 +92,7 @@ impl<'h> Timeline<'h> {
         timeline.sort_events();
         timeline.freeze_owners();
         timeline.grants = grants::grants(&timeline.readings, history.ask.store.late_bound);
+        same_value::part(&mut timeline.grants, &timeline.owners, &timeline.readings);
         attribution::attribute(&mut timeline.grants, &mut timeline.owners, &timeline.deeds);
         ends::explain(
             &mut timeline.grants,
