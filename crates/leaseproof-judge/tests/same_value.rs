@@ -62,8 +62,10 @@ const BOTH: &str = "both owners write the same value under the key";
 const EACH: &str = "each grant has the same value under the key: if both owners write it";
 const NO_GRANT: &str = "no grant of the target is known at the fault";
 
-/// Tokens, words, and what the premise says.
-const CASES: &[(bool, bool, fn(bool, bool) -> Story, &str)] = &[
+/// Tokens, words, the story of the two, and what the premise says.
+type Case = (bool, bool, fn(bool, bool) -> Story, &'static str);
+
+const CASES: &[Case] = &[
     (true, true, same_value, BOTH),
     (true, true, never_free, BOTH),
     (false, true, same_value, BOTH),
