@@ -178,3 +178,27 @@ fn an_owner_that_acts_on_for_a_ttl_after_its_grant_was_lost_bad() {
     let judged = server::lost_with_its_leader(3000.0).judged();
     assert!(accusations(&judged).contains(&"LP021".to_owned()), "{judged:#?}");
 }
+
+/// Its first grant was seen to be gone at the next leader, so that its writes are those of the second.
+#[test]
+fn an_owner_that_acquires_anew_at_the_next_leader_ok() {
+    let judged = server::acquired_anew_at_the_next_leader().judged();
+    assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+}
+
+/// It writes on with its first grant for longer than a TTL after the last moment at which that can have been renewed.
+#[test]
+fn an_owner_that_writes_on_until_the_next_leader_bad() {
+    let mut story = server::acquired_anew_at_the_next_leader();
+    story.without(|event| {
+        event.at.earliest > at(1810.0) && matches!(event.what, What::Reading(_) | What::Said(_) | What::Write(_))
+    });
+    for ms in [1900.0, 2000.0, 2100.0, 2200.0, 2300.0, 2400.0, 2500.0, 2600.0] {
+        story.free(ms).wrote(ms + 1.0, "a1", 1);
+    }
+    assert!(
+        accusations(&story.judged()).contains(&"LP004".to_owned()),
+        "{:#?}",
+        story.judged()
+    );
+}

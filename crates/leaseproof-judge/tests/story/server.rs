@@ -235,3 +235,33 @@ pub fn never_granted(until: Ms) -> Story {
     });
     s
 }
+
+/// The leader stops at 800 and another leads from 1800 on, when the lease is over: `a1` acquires it anew, and
+/// releases it within a TTL of that.
+#[must_use]
+pub fn acquired_anew_at_the_next_leader() -> Story {
+    const NEXT: Ms = 1800.0;
+    let premises = [P::Exercised, P::LeaderStopped, P::AnotherLeads, P::StoreBack];
+    let mut s = held_until_pause(ScenarioId::StoreFailover, &premises);
+    s.note(PAUSE - 10.0, What::Roles(roles(Some(31), 2, &[])));
+    s.store_fault(FaultKind::PauseLeader, PAUSE, NEXT + 60.0);
+    s.note(NEXT - 10.0, What::Roles(roles(None, 2, &[31])));
+    s.note(NEXT, What::Roles(roles(Some(32), 3, &[31])));
+    s.works(PAUSE + 10.0, 1690.0, "a1", 1);
+    s.said(1100.0, "a1", OwnerEvent::RenewFailed)
+        .said(1695.0, "a1", OwnerEvent::Lost);
+    s.free(NEXT + 4.0)
+        .granted(NEXT + 30.0, "a1#2", 2)
+        .acquired(NEXT + 30.0, "a1", 2);
+    s.works(NEXT + 40.0, 2590.0, "a1", 2).renews(NEXT + 280.0, 2590.0, "a1");
+    s.end_cycle(2550.0)
+        .said(2600.0, "a1", OwnerEvent::Released)
+        .free(2605.0);
+    s.watched(0.0, PAUSE - 4.0).watched(NEXT + 4.0, 2700.0);
+    s.each(|event| match &mut event.what {
+        What::Reading(reading) if event.at.earliest > at(NEXT) => reading.epoch = Some("term 3".to_owned()),
+        What::Fault(fault) => fault.processes = vec![process(31)],
+        _ => {}
+    });
+    s
+}
