@@ -89,7 +89,7 @@ pub(super) fn taken_over(scene: &Scene<'_, '_, '_>) -> Seen {
         return Seen::unknown(or_one_value(scene, says), [grant.first.id]);
     };
     if next.begin.latest <= scene.until() {
-        Seen::yes(format!("{} took over", next.holder), [next.first.id])
+        Seen::yes(format!("{} took over", scene.timeline.holder(next)), [next.first.id])
     } else {
         Seen::no(
             "another took the lease over only after the fault had ended: let the contender ask more often",
@@ -115,7 +115,7 @@ pub(super) fn no_other_grant(scene: &Scene<'_, '_, '_>) -> Seen {
             true => Seen::no(
                 format!(
                     "{} was granted the lease meanwhile: let nobody else want this key",
-                    next.holder
+                    timeline.holder(next)
                 ),
                 ids,
             ),

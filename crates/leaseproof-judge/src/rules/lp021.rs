@@ -85,7 +85,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                         let says = format!(
                             "{} acted as the holder while {} stood unchanged",
                             owner.name,
-                            grant.label()
+                            timeline.label(grant)
                         );
                         (says, vec![act.event.id, grant.first.id])
                     });

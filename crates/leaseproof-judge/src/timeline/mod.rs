@@ -10,6 +10,7 @@ mod fault;
 mod freeze;
 mod grant;
 mod grants;
+mod label;
 mod owner;
 mod reach;
 mod same_value;
