@@ -29,8 +29,6 @@ pub(crate) struct Keeper {
     pub(crate) terms: Terms,
     /// After so much time without a sign of life from the work nothing is renewed.
     pub(crate) work_limit: Option<Duration>,
-    /// So long before the validity ends those are woken who must have stopped by then.
-    pub(crate) ahead: Duration,
     pub(crate) shared: Arc<Shared>,
     pub(crate) observer: Option<Observer>,
     pub(crate) metrics: Arc<Metrics>,
@@ -135,13 +133,12 @@ impl Keeper {
                         self.store.reconnect();
                     }
                     protocol.not_granted(now);
-                    self.shared.note_asked();
                     let reason = done.reason.unwrap_or_default();
                     if !said {
                         said = true;
                         self.say(&Event::Waiting { reason: reason.clone() });
                     }
-                    self.shared.enter(Phase::Waiting(reason));
+                    self.shared.enter(Phase::Waiting(Some(reason)));
                 }
             }
         }
@@ -187,7 +184,7 @@ impl Keeper {
 
     fn sleep(&self, until: BootNanos, tenure: &mut Tenure) {
         let valid = self.shared.until();
-        let warning = valid.minus(self.ahead);
+        let warning = valid.minus(self.terms.ahead);
         let began = boot_now();
         if warning <= began && tenure.warned != valid {
             tenure.warned = valid;
@@ -214,6 +211,7 @@ impl Keeper {
             outcome,
             refusal,
             reason,
+            store_time,
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
@@ -233,14 +231,16 @@ impl Keeper {
                     token,
                     attempt,
                     valid_until: until,
-                    store_time: None,
+                    store_time,
                 });
             }
             return String::new();
         }
+        // Before anything is said of it.
         if protocol.held().is_none() {
-            // Before anything is said of it.
             self.shared.forbid();
+        } else if protocol.is_doubted() {
+            self.shared.doubt();
         }
         let reason = reason.unwrap_or_default();
         let refused = answer == Answer::Refused;

@@ -20,8 +20,8 @@ pub(crate) const SLICE: Duration = Duration::from_millis(100);
 /// How far it has come.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
-    /// Not granted yet; what the store said last.
-    Waiting(String),
+    /// Not granted yet; what the store said last, once it was asked at all.
+    Waiting(Option<String>),
     /// Granted.
     Held,
     /// Held no more.
@@ -50,10 +50,10 @@ pub(crate) struct Shared {
     /// Until when permits are given, in nanoseconds of the boot clock; 0: none.
     until: AtomicU64,
     token: AtomicU64,
+    /// Whether nothing is permitted although that moment has not come: see [`Self::doubt`].
+    doubted: AtomicBool,
     /// When the work showed a sign of life last.
     worked: AtomicU64,
-    /// Whether the store was asked at all.
-    asked: AtomicBool,
     /// After a loss the release waits for the guard.
     pub(crate) by_guard: bool,
     inner: Mutex<Inner>,
@@ -65,11 +65,11 @@ impl Shared {
         Self {
             until: AtomicU64::new(0),
             token: AtomicU64::new(0),
+            doubted: AtomicBool::new(false),
             worked: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
             by_guard,
             inner: Mutex::new(Inner {
-                phase: Phase::Waiting("not asked yet".to_owned()),
+                phase: Phase::Waiting(None),
                 wish: Wish::Hold,
                 wakers: Vec::new(),
             }),
@@ -83,7 +83,7 @@ impl Shared {
         let until = self.until.load(Ordering::Acquire);
         // In this order, and not the other: see the module.
         let now = boot_now();
-        if now.0 >= until {
+        if now.0 >= until || self.is_doubted() {
             return None;
         }
         self.worked.store(now.0, Ordering::Relaxed);
@@ -113,6 +113,19 @@ impl Shared {
     pub(crate) fn extend(&self, token: Token, until: BootNanos) {
         self.token.store(token.0, Ordering::Relaxed);
         self.until.store(until.0, Ordering::Release);
+        if self.doubted.swap(false, Ordering::AcqRel) {
+            self.stir();
+        }
+    }
+
+    /// Nothing is permitted until it is extended.
+    pub(crate) fn doubt(&self) {
+        self.doubted.store(true, Ordering::Release);
+    }
+
+    #[inline]
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.doubted.load(Ordering::Acquire)
     }
 
     /// No permit from here on.
@@ -158,15 +171,6 @@ impl Shared {
 
     pub(crate) fn token(&self) -> Token {
         Token(self.token.load(Ordering::Relaxed))
-    }
-
-    /// The store has answered a first time, or not in time.
-    pub(crate) fn note_asked(&self) {
-        self.asked.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
     }
 
     /// Leaves a waker for the next change.
