@@ -35,6 +35,9 @@ pub const WORD: &str = "__hold_guardian";
 /// How often a tree that was killed is looked at again: something may sleep where no signal reaches it.
 const AGAIN: Duration = Duration::from_millis(20);
 
+/// How long a kill may take until the next look: beyond that the guardian does not run any more.
+const KILLS: Duration = Duration::from_secs(1);
+
 /// `args` are those after [`WORD`]; see [`room::Room::parse`].
 pub fn main(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(args.into_iter().collect()) {
@@ -252,6 +255,9 @@ impl Guardian {
         {
             let _ = kill_process_group(group, Signal::KILL);
         }
+        // It runs, and is at it: the fuse would only end it before it has found all that forked away. What the fuse
+        // covers first has its SIGKILL already.
+        let _ = self.fuse.burn_until(boot_now().plus(KILLS));
         self.tree.kill();
     }
 
