@@ -124,10 +124,11 @@ fn asked_to_end_it_asks_the_command_and_gives_the_lease_back() {
 #[test]
 fn other_signals_are_passed_on() {
     let room = Room::new();
-    let script = "trap 'echo int >>got' INT; trap 'exit 4' USR1; touch up; while :; do sleep 0.05; done";
+    let script = "trap 'echo one >>got' USR2; trap 'exit 4' USR1; touch up; while :; do sleep 0.05; done";
     let mut hold = room.start(&[], &["sh", "-c", script]);
     until("up", || room.path("up").exists().then_some(()));
-    signal(hold.pid(), Signal::INT);
+    // Not INT: a test that a shell runs in its background was started to ignore that, and so is everything below it.
+    signal(hold.pid(), Signal::USR2);
     until("the first", || room.path("got").exists().then_some(()));
     signal(hold.pid(), Signal::USR1);
     assert_eq!(hold.status(), 4, "neither ended it but the command itself");

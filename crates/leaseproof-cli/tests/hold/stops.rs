@@ -185,3 +185,19 @@ fn guardian_alone_stopped_and_hold_killed() {
     until("the kernel kills it", || (!lives(command)).then_some(()));
     ended_in_time(&hold);
 }
+
+/// The control: what these tests look for is there when nobody stops the command.
+#[cfg(feature = "hold-flaws")]
+#[test]
+fn without_its_stops_the_command_runs_on() {
+    let room = Room::new();
+    let mut command = room.command(&["--events", "events"], &["sh", "-c", TICKS]);
+    command.env("LEASEPROOF_HOLD_FLAW", "no-stop");
+    let hold = room.start_as(command);
+    hold.ticking();
+    signal(hold.pid(), Signal::STOP);
+    until("a tick after the validity", || {
+        let (tick, end) = hold.last_tick();
+        (tick > end).then_some(())
+    });
+}
