@@ -107,6 +107,11 @@ impl Events {
         self.stamped(fields);
     }
 
+    /// The lease is given up, since the command had to be stopped.
+    pub fn given_up(&self, token: u64, why: &str) {
+        self.stamped(json!({"lease": "lost", "token": token, "reason": why}));
+    }
+
     /// An event of the command, in `hold`'s own words.
     pub fn command(&self, event: &str, fields: Value) {
         let mut line = json!({"hold": event});

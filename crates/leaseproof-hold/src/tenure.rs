@@ -94,6 +94,12 @@ impl Hold {
         // Nothing of the command is left: only now.
         ward.finish();
         let token = lease.token().0;
+        if let Some(why) = lost.as_deref()
+            && lease.permit().is_ok()
+        {
+            // The library has not said so: the command was stopped before the lease was over.
+            self.events.given_up(token, why);
+        }
         let released = lease.release();
         if let Some((status, why)) = failed {
             let command = self

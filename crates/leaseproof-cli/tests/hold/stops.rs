@@ -123,11 +123,8 @@ fn guardian_killed() {
     assert_eq!(hold.status(), 76);
     assert!(!lives(command));
     hold.event("hold", "guardian_gone");
-    assert_eq!(
-        hold.event("lease", "released")["token"],
-        1,
-        "the lease itself was not lost"
-    );
+    assert_eq!(hold.event("lease", "lost")["reason"], "guardian");
+    assert_eq!(hold.event("lease", "released")["token"], 1);
     ended_in_time(&hold);
 }
 
