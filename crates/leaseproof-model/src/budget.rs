@@ -252,8 +252,17 @@ mod tests {
 
     #[test]
     fn steps_are_strict() {
-        for (span, step, down, up) in [(10, 5, 5, 15), (11, 5, 10, 15), (5, 5, 0, 10), (0, 5, 0, 5), (4, 5, 0, 5)] {
-            assert_eq!((below(ms(span), ms(step)), above(ms(span), ms(step))), (ms(down), ms(up)));
+        for (span, step, down, up) in [
+            (10, 5, 5, 15),
+            (11, 5, 10, 15),
+            (5, 5, 0, 10),
+            (0, 5, 0, 5),
+            (4, 5, 0, 5),
+        ] {
+            assert_eq!(
+                (below(ms(span), ms(step)), above(ms(span), ms(step))),
+                (ms(down), ms(up))
+            );
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
+mod check;
 mod inspect;
 mod owner;
 mod verify;
 mod watch;
 
+pub use check::{CheckArgs, Format};
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
 pub use verify::VerifyArgs;
@@ -36,6 +38,7 @@ const AFTER: &str = "Examples:
   leaseproof verify                                        the reference owner on the embedded store
   leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
   leaseproof verify leaseproof.toml --json                 in CI
+  leaseproof check leaseproof.toml --gc-log gc.log         does the budget hold
   leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
   leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
   leaseproof explain LP004
@@ -47,6 +50,8 @@ Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tel
 pub enum Verb {
     /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
     Verify(Box<VerifyArgs>),
+    /// Checks a safety budget, or the lock settings of known systems, without running anything.
+    Check(Box<CheckArgs>),
     /// A read-only look at a lease in use: the first ten minutes of an incident.
     Inspect(Box<InspectArgs>),
     /// Monitors leases in use: what the store grants against what the owner believes.

@@ -27,3 +27,10 @@ pub(crate) use inspector::Inspector;
 pub(crate) use looks::ALLOWED;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+
+use leaseproof_model::store::StoreFacts;
+
+/// See [`usual_facts`](crate::usual_facts).
+pub(crate) fn usual() -> StoreFacts {
+    server::Server::default().facts()
+}
