@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The default of every number, whose it is.
 const OURS: &str = "docs/plan.md";
 
-/// What is judged of a plan. `facts` says what is known of the store behind a URL.
+/// What is judged of a plan: its budget, on each of its stores. `facts` says what is known of the store behind a URL.
 ///
 /// # Errors
 /// When a number is none, with file, line and remedy.
@@ -22,7 +22,7 @@ pub fn from_plan(
     text: &str,
     given: &Given,
     facts: &dyn Fn(&str) -> Result<StoreFacts, String>,
-) -> Result<Subject, PlanError> {
+) -> Result<Vec<Subject>, PlanError> {
     let place = Place { path: Some(path), text };
     let mut table = file.budget.clone();
     for (value, slot) in [
@@ -46,15 +46,6 @@ pub fn from_plan(
             Ok(Some(read(place, key, value.as_ref(), span)))
         }
     };
-    let store = match (&given.store, &file.store.url) {
-        (Some(facts), _) => Some(facts.clone()),
-        (None, Some(url)) => Some(facts(url.get_ref()).map_err(|says| place.at(url.span(), &says))?),
-        (None, None) => match file.store.start.iter().flatten().next() {
-            // A server that is started for a run: its kind is the scheme of a URL.
-            Some(start) => Some(facts(&started(start.get_ref())).map_err(|says| place.at(start.span(), &says))?),
-            None => Some(facts("sqlite:.leaseproof/locks.db").map_err(PlanError)?),
-        },
-    };
     let toml = |key: &str, least| Knob {
         key: key.to_owned(),
         step: Duration::from_millis(1),
@@ -62,7 +53,7 @@ pub fn from_plan(
         write: Write::Toml,
         times: 1,
     };
-    Ok(Subject {
+    let subject = Subject {
         file: path.display().to_string(),
         kind: "plan",
         name: None,
@@ -76,7 +67,7 @@ pub fn from_plan(
             .as_ref()
             .map(|_| number("worst_pause", &table.worst_pause, budget.worst_pause)),
         renewed: true,
-        store,
+        store: None,
         connection: Connection {
             keepalive: optional("keepalive", &connection.keepalive)?,
             user_timeout: optional("user_timeout", &connection.user_timeout)?,
@@ -89,10 +80,43 @@ pub fn from_plan(
             renew_timeout: Some(toml("renew_timeout", Duration::from_millis(10))),
             ttl: Some((toml("ttl", Duration::from_millis(100)), (0, 1))),
         },
-    })
+    };
+    let stores = stores(file, place, given, facts)?;
+    let several = stores.len() > 1;
+    let on = |facts: StoreFacts| Subject {
+        name: several.then(|| format!("on {}", facts.kind)),
+        store: Some(facts),
+        ..subject.clone()
+    };
+    Ok(stores.into_iter().map(on).collect())
 }
 
-/// `etcd:3` as a URL of that kind.
+/// What is known of the stores that the plan names, or of the one that the call names.
+fn stores(
+    file: &PlanFile,
+    place: Place<'_>,
+    given: &Given,
+    facts: &dyn Fn(&str) -> Result<StoreFacts, String>,
+) -> Result<Vec<StoreFacts>, PlanError> {
+    if let Some(store) = &given.store {
+        return Ok(vec![store.clone()]);
+    }
+    let known = |text: &Text, url: &str| facts(url).map_err(|says| place.at(text.span(), &says));
+    let table = &file.store;
+    let mut stores = Vec::new();
+    for text in table.url.iter().chain(table.also.iter().flatten()) {
+        stores.push(known(text, text.get_ref())?);
+    }
+    for text in table.start.iter().flatten() {
+        stores.push(known(text, &started(text.get_ref()))?);
+    }
+    if stores.is_empty() {
+        stores.push(facts("sqlite:.leaseproof/locks.db").map_err(PlanError)?);
+    }
+    Ok(stores)
+}
+
+/// `etcd:3` as a URL of that kind: a server that is started for a run is as it comes.
 fn started(start: &str) -> String {
     let kind = start.split(':').next().unwrap_or_default();
     match kind {

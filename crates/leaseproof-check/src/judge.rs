@@ -225,7 +225,7 @@ fn against(subject: &Subject, budget: &Budget, seen: &Measured) -> Check {
         assumed.span,
         match *pause < margin {
             true => format!("; the margin of {margin:?} still covers it"),
-            false => format!(": longer than the margin of {margin:?}, so the lease was lost"),
+            false => format!(": longer than the margin of {margin:?}, so that it can lose the lease"),
         }
     );
     check(Answer::DoesNotHold, says).at(assumed.line).remedy(format!(
@@ -255,7 +255,7 @@ fn renewals(subject: &Subject, budget: &Budget, demands: Demands) -> Option<Chec
         None => Answer::Holds,
     };
     let short = demands.renewals.filter(|&least| may < least);
-    let says = short.map_or(says.clone(), |least| format!("{says}; {least} are demanded"));
+    let says = short.map_or(says.clone(), |least| format!("{says}; demanded: {least}"));
     let check = check(answer, says);
     Some(match answer {
         Answer::Holds => check,

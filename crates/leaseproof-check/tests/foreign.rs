@@ -176,6 +176,23 @@ fn cannot_tell_ok() {
 }
 
 #[test]
+fn a_session_without_a_ttl_ok() {
+    let given = given();
+    for text in [
+        "{ \"LockDelay\": \"15s\" }",
+        "{ \"LockDelay\": 15000000000, \"TTL\": \"\" }",
+    ] {
+        let all = judged("f", text, None, &given).expect(text);
+        assert_eq!(all[0].verdict, Answer::CannotTell, "{}", said(&all[0]));
+        assert!(
+            said(&all[0]).contains("for 15s after the session's end"),
+            "{}",
+            said(&all[0])
+        );
+    }
+}
+
+#[test]
 fn other_forms_ok() {
     let given = given();
     for (text, kind, ttl) in [

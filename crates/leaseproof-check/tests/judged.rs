@@ -43,12 +43,12 @@ fn facts(url: &str) -> Result<StoreFacts, String> {
 
 fn judged(text: &str, observed: Option<u64>, renewals: Option<u32>) -> Judged {
     let file: PlanFile = toml::from_str(text).expect(text);
-    let subject = from_plan(&file, Path::new("plan.toml"), text, &Given::default(), &facts).expect(text);
+    let subjects = from_plan(&file, Path::new("plan.toml"), text, &Given::default(), &facts).expect(text);
     let measured = observed.map(|pause| Measured {
         pause: ms(pause),
         from: "gc.log:7".to_owned(),
     });
-    judge(&subject, measured.as_ref(), Demands { renewals })
+    judge(&subjects[0], measured.as_ref(), Demands { renewals })
 }
 
 /// `id: says; remedy` of what does not simply hold.
@@ -126,7 +126,7 @@ fn plans_bad() {
         ("[budget]\nttl = \"3s\"\n".to_owned(), None, None, CannotTell, &["what pause it must survive is not said"]),
         (PLAIN.to_owned(), Some(1501), None, DoesNotHold, &["assumes a worst pause of 1.5s, and 1.501s was seen (gc.log:7); the margin", "\"1501ms\""]),
         (PLAIN.to_owned(), Some(2300), None, DoesNotHold, &["longer than the margin of 1.75s", "margin: the margin is 1.75s", "heartbeat = \"449ms\""]),
-        (PLAIN.to_owned(), None, Some(2), DoesNotHold, &["renewals: one renewal may fail", "2 are demanded"]),
+        (PLAIN.to_owned(), None, Some(2), DoesNotHold, &["renewals: one renewal may fail", "demanded: 2"]),
         (format!("{PLAIN}[connection]\nidle_timeout = \"1s\"\n"), None, None, DoesNotHold, &["idle-timeout:", "each renewal meets a dead connection"]),
         (format!("{PLAIN}[connection]\nidle_timeout = \"1s\"\nkeepalive = \"300ms\"\n"), None, None, Holds, &["only keepalives"]),
         (format!("{PLAIN}[connection]\nidle_timeout = \"2s\"\npool_max_idle = \"3s\"\n"), None, None, DoesNotHold, &["pool-max-idle:", "below 1s"]),
@@ -225,6 +225,20 @@ fn the_smallest_change_passes_ok() {
             "the TTL is the last advice"
         );
     }
+}
+
+/// Each store that the plan names has its say.
+#[test]
+fn stores_ok() {
+    let text = format!("{PLAIN}[store]\nurl = \"plain:\"\nalso = [\"bounded:\"]\nstart = [\"etcd:3\"]\n");
+    let file: PlanFile = toml::from_str(&text).expect("a plan");
+    let subjects = from_plan(&file, Path::new("plan.toml"), &text, &Given::default(), &facts).expect("subjects");
+    let margins: Vec<f64> = subjects
+        .iter()
+        .map(|it| judge(it, None, Demands::default()).margin_ms)
+        .collect();
+    assert_eq!(margins, [1750.0, 1749.0, 1750.0]);
+    assert!(subjects.iter().all(|it| it.name.as_deref() == Some("on store")));
 }
 
 #[test]

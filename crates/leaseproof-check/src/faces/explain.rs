@@ -160,7 +160,7 @@ fn steps(text: &mut String, judged: &Judged) {
     };
     let _ = writeln!(
         text,
-        "    = {:<width$}  {margin:>8}   the longest pause that can't lose the lease",
+        "    = {:<width$}  {margin:>8}   a shorter pause can't lose the lease",
         "margin"
     );
     match (judged.worst_pause_ms, &judged.worst_pause_from) {

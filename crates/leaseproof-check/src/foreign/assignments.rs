@@ -90,7 +90,9 @@ fn pair(part: &str) -> Option<(String, String)> {
     let at = part.find(['=', ':'])?;
     let (key, value) = part.split_at(at);
     let value = value.trim_start_matches([':', '=']);
-    let key = bare(key.trim()).rsplit(char::is_whitespace).next()?;
+    // Python's `app.conf["name"]`.
+    let key = key.replace(['[', ']'], " ");
+    let key = bare(key.trim().rsplit(char::is_whitespace).next()?);
     let simple = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '-' | '.'));
     simple.then(|| (key.to_owned(), bare(value).to_owned()))
 }
@@ -139,6 +141,8 @@ mod tests {
                 "app.conf.update(redbeat_lock_timeout=25, x=1)",
                 "redbeat_lock_timeout=25 x=1",
             ),
+            ("app.config['redbeat_lock_timeout'] = 120", "redbeat_lock_timeout=120"),
+            ("x = 1\n    'redbeat_lock_timeout': 90,", "x=1 redbeat_lock_timeout=90"),
             ("\tLeaseDuration: 15 * time.Second,", "LeaseDuration=15 * time.Second"),
             ("leaseDuration := \"15s\"", "leaseDuration=15s"),
         ] {

@@ -2,14 +2,18 @@
 //! twice that, and keeps the key from others for the lock-delay after it.
 
 use super::reader::{Reader, derived, no_timeout, own, part, seconds, told};
+use crate::report::{Answer, Check};
 use crate::subject::{Knobs, Subject, Write};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &["LockDelay", "lock_delay", "session_ttl"];
 
+const TTL: &[&str] = &["TTL", "session_ttl"];
+
 pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
+    let none = reader.set(TTL)?.is_none_or(|it| it.value.is_empty());
     let ttl = reader.ttl(
-        &["TTL", "session_ttl"],
+        if none { &[] } else { TTL },
         None,
         Duration::from_secs(15),
         "api.DefaultLockSessionTTL, 15s",
@@ -34,6 +38,11 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         "a TTL of at least 10s; a faster takeover needs another store",
         line,
     )];
+    if none && reader.given.ttl.is_none() && reader.set(MARKS)?.is_some() {
+        let says = "the session has no TTL: it ends when a health check of its node fails, whenever that is; judged here is the \
+                    TTL that the clients' own locks have";
+        rules.push(Check::new("session-ttl", Answer::CannotTell, says).remedy("give the session a TTL"));
+    }
     rules.push(match delay.span.is_zero() {
         true => told(
             "lock-delay",

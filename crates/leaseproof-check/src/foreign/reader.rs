@@ -68,7 +68,7 @@ impl Reader<'_> {
         whose: &str,
     ) -> Result<Number, String> {
         Ok(self.optional(names, unit)?.unwrap_or_else(|| {
-            let name = names.first().copied().unwrap_or_default();
+            let name = names.first().copied().unwrap_or("ttl");
             Number::new(name, default, Origin::Default(whose.to_owned()))
         }))
     }

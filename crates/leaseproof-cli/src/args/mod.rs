@@ -50,7 +50,7 @@ Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tel
 pub enum Verb {
     /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
     Verify(Box<VerifyArgs>),
-    /// Checks a safety budget, or the lock settings of known systems, without running anything.
+    /// Checks a safety budget, or lock settings of known systems; runs nothing.
     Check(Box<CheckArgs>),
     /// A read-only look at a lease in use: the first ten minutes of an incident.
     Inspect(Box<InspectArgs>),

@@ -138,8 +138,7 @@ impl Asked {
         };
         if is_plan {
             let (plan, text) = plan::load(file, leaseproof_store::url::redact).map_err(|error| error.to_string())?;
-            let subject = from_plan(&plan, file, &text, &self.given, &known).map_err(|error| error.to_string())?;
-            return Ok(vec![subject]);
+            return from_plan(&plan, file, &text, &self.given, &known).map_err(|error| error.to_string());
         }
         // The store of a system is known by its kind alone: there is no URL that could be asked.
         foreign::read(&shown(file), &read(file)?, self.kind, &self.given, &|url| {
