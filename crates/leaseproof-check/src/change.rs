@@ -15,11 +15,13 @@ pub(crate) fn changes(subject: &Subject, budget: &Budget) -> Vec<Change> {
         return Vec::new();
     }
     let knobs = &subject.knobs;
-    let shorter = |knob: &Option<Knob>, now: Duration| {
+    // Two renewals of a plan must not overlap: the library refuses that. Other systems have rules of their own.
+    let apart = subject.kind == "plan";
+    let shorter = |knob: &Option<Knob>, now: Duration, fits: &dyn Fn(Duration) -> bool| {
         let knob = knob.as_ref()?;
         let rest = budget.reserved() - now + budget.worst_pause;
         let to = below(budget.ttl.checked_sub(rest)?, knob.step);
-        (to >= knob.least && !to.is_zero()).then(|| change(knob, to, None))
+        (to >= knob.least && !to.is_zero() && fits(to)).then(|| change(knob, to, None))
     };
     // Where neither is enough alone: a quarter of the room for the renewal, the rest between two.
     let both = || {
@@ -52,8 +54,12 @@ pub(crate) fn changes(subject: &Subject, budget: &Budget) -> Vec<Change> {
         Some(change(knob, to, Some(COST.to_owned())))
     };
     let alone = [
-        shorter(&knobs.heartbeat, budget.heartbeat),
-        shorter(&knobs.renew_timeout, budget.renew_timeout),
+        shorter(&knobs.heartbeat, budget.heartbeat, &|to| {
+            !apart || to > budget.renew_timeout
+        }),
+        shorter(&knobs.renew_timeout, budget.renew_timeout, &|to| {
+            !apart || to < budget.heartbeat
+        }),
     ];
     let both = match alone {
         [None, None] => both(),

@@ -269,10 +269,12 @@ fn overlap(subject: &Subject) -> Option<Check> {
         return None;
     }
     let says = format!(
-        "a renewal may take {:?}, and the next is due after {:?}: they overlap, or the next is late",
+        "a renewal may take {:?}, and the next is due after {:?}: they overlap, and the library refuses to start so",
         subject.renew_timeout.span, subject.heartbeat.span
     );
-    let check = Check::new("renew-timeout", Answer::Notice, says).at(subject.renew_timeout.line);
+    let check = Check::new("renew-timeout", Answer::DoesNotHold, says)
+        .rule("LP019")
+        .at(subject.renew_timeout.line);
     Some(check.remedy("a renew_timeout below the heartbeat"))
 }
 

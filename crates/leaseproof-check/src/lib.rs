@@ -1,11 +1,11 @@
-//! The plan as it is written, and the safety budget, judged. Pure but for [`plan::load`] and [`gc_log::read`]; it links
-//! neither a store nor any fault.
+//! The plan as it is written, and the safety budget, judged. Pure but for [`plan::load`], [`gc_log::read`] and
+//! [`meter::read`]; it links neither a store nor any fault.
 //!
 //! - [`plan`]: the file and its complaints, for whoever reads one
 //! - [`subject`]: what is judged, wherever it was read: [`from_plan`], or settings of other systems
 //! - `foreign` (a feature): settings of other systems as such a subject
 //! - [`judge()`]: the checks, and the smallest change that passes
-//! - [`gc_log`]: the worst pause, as a collector logged it
+//! - [`gc_log`], [`meter`]: the worst pause, as a collector logged it, or the library metered it
 //! - [`report`] and [`faces`]: what came out, and how it is shown
 
 mod change;
@@ -17,6 +17,7 @@ mod from_plan;
 pub mod gc_log;
 mod given;
 mod judge;
+pub mod meter;
 pub mod plan;
 pub mod report;
 pub mod subject;

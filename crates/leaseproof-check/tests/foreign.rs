@@ -294,3 +294,27 @@ fn files_bad() {
     let says = "redison".parse::<Kind>().expect_err("no kind");
     assert!(says.contains("did you mean `redisson`?"), "{says}");
 }
+
+/// Whatever is cut off or put in: an answer or a complaint, never a panic.
+#[test]
+fn damaged_samples_ok() {
+    let given = given();
+    for entry in std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples")).expect("samples") {
+        let text = std::fs::read_to_string(entry.expect("an entry").path()).expect("a text");
+        for at in (0..text.len()).step_by(5).filter(|at| text.is_char_boundary(*at)) {
+            let (before, after) = text.split_at(at);
+            let less = after.chars().skip(1).collect::<String>();
+            for damaged in [
+                before.to_owned(),
+                format!("{before}{less}"),
+                format!("{before}9{after}"),
+                format!("{before}\n{after}"),
+                format!("{before}: {after}"),
+            ] {
+                for kind in [None, Some(Kind::EtcdSession)] {
+                    let _ = judged("f", &damaged, kind, &given);
+                }
+            }
+        }
+    }
+}

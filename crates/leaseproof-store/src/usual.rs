@@ -1,7 +1,5 @@
 //! What a store's URL says by itself, without a server: the semantics of its kind as it comes.
 
-use crate::redis;
-use crate::sqlite;
 use crate::url::StoreUrl;
 use leaseproof_model::store::StoreFacts;
 
@@ -9,8 +7,10 @@ use leaseproof_model::store::StoreFacts;
 #[must_use]
 pub fn usual_facts(url: &StoreUrl) -> StoreFacts {
     let facts = match url {
-        StoreUrl::Sqlite(_) => sqlite::facts(),
-        StoreUrl::Redis(url) => redis::usual(url),
+        #[cfg(feature = "sqlite")]
+        StoreUrl::Sqlite(_) => crate::sqlite::facts(),
+        #[cfg(feature = "redis")]
+        StoreUrl::Redis(url) => crate::redis::usual(url),
         #[cfg(feature = "zookeeper")]
         StoreUrl::ZooKeeper(_) => crate::zookeeper::usual(),
         #[cfg(feature = "consul")]
@@ -35,9 +35,13 @@ mod tests {
     fn usual_facts_ok() {
         // Kind, early slack in µs, floor, ceiling and step in ms.
         for (url, kind, slack, floor, ceiling, step) in [
+            #[cfg(feature = "sqlite")]
             ("sqlite:a.db", "sqlite", 0, None, None, 0),
+            #[cfg(feature = "redis")]
             ("redis://h", "redis", 1000, None, None, 0),
+            #[cfg(feature = "redis")]
             ("redis+sentinel://h/s", "redis-sentinel", 1000, None, None, 0),
+            #[cfg(feature = "redis")]
             ("redlock://a,b,c", "redlock", 32_000, None, None, 0),
             #[cfg(feature = "postgres")]
             ("postgres://u@h/d", "postgres", 1, None, None, 0),
@@ -51,6 +55,11 @@ mod tests {
             let facts = usual_facts(&url.parse().expect(url));
             let ms = Duration::from_millis;
             assert_eq!(facts.kind, kind);
+            assert_eq!(
+                facts.early_slack,
+                crate::early_slack(&url.parse().expect(url)),
+                "{kind}"
+            );
             assert_eq!(facts.early_slack, Duration::from_micros(slack), "{kind}");
             assert_eq!(
                 (facts.ttl_floor, facts.ttl_ceiling),

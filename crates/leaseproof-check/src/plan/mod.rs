@@ -1,17 +1,16 @@
 //! `leaseproof.toml` as it is written: its tables, its durations, and complaints that name file, line and column.
 
 mod complaint;
-mod duration;
 mod file;
 mod nearest;
 mod numbers;
 
 pub use complaint::{Place, PlanError};
-pub use duration::parse_duration;
 pub use file::{
     BudgetTable, ConnectionTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable,
     WatchOwnerTable, WatchTable,
 };
+pub use leaseproof_model::duration::parse_duration;
 pub use nearest::nearest;
 
 use std::path::Path;

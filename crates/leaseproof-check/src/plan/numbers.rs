@@ -1,9 +1,9 @@
 //! The numbers of `[budget]`, with their defaults and the checks that need no other number.
 
 use super::complaint::{Place, PlanError};
-use super::duration::parse_duration;
 use super::file::{BudgetTable, Text};
 use leaseproof_model::budget::Budget;
+use leaseproof_model::duration::parse_duration;
 use std::ops::Range;
 use std::time::Duration;
 

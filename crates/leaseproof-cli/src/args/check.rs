@@ -40,6 +40,9 @@ pub struct CheckArgs {
     /// The log of a JVM's collector, for its longest pause (can be given again).
     #[arg(long, value_name = "FILE", help_heading = "Against what was seen")]
     pub gc_log: Vec<PathBuf>,
+    /// The metrics of the leaseproof library, for the worst pause that its meter saw (can be given again).
+    #[arg(long, value_name = "FILE", help_heading = "Against what was seen")]
+    pub meter: Vec<PathBuf>,
     /// The store, for its slack, floor and steps; by default the plan's.
     #[arg(long, value_name = "URL", help_heading = "Against what was seen")]
     pub store: Option<String>,

@@ -6,7 +6,7 @@ use anstream::ColorChoice;
 use leaseproof_check::foreign::{self, Kind};
 use leaseproof_check::report::{Document, Judged, Refused};
 use leaseproof_check::subject::Subject;
-use leaseproof_check::{Demands, Given, Measured, faces, from_plan, gc_log, judge, plan};
+use leaseproof_check::{Demands, Given, Measured, faces, from_plan, gc_log, judge, meter, plan};
 use leaseproof_model::store::StoreFacts;
 use leaseproof_store::StoreUrl;
 use std::io::{IsTerminal as _, Read as _};
@@ -114,7 +114,7 @@ impl Asked {
                 longest_run: duration("--longest-run", &args.longest_run)?,
                 store,
             },
-            measured: measured(duration("--observed", &args.observed)?, &args.gc_log)?,
+            measured: measured(duration("--observed", &args.observed)?, args)?,
             demands: Demands {
                 renewals: args.renewals,
             },
@@ -181,20 +181,28 @@ fn facts(url: &str, ask: bool) -> Result<StoreFacts, String> {
 }
 
 /// The longest pause of all that was named.
-fn measured(observed: Option<Duration>, logs: &[PathBuf]) -> Result<Option<Measured>, String> {
-    let mut longest = observed.map(|pause| Measured {
-        pause,
-        from: "--observed".to_owned(),
-    });
-    for log in logs {
+fn measured(observed: Option<Duration>, args: &CheckArgs) -> Result<Option<Measured>, String> {
+    let mut all: Vec<Measured> = observed
+        .map(|pause| Measured {
+            pause,
+            from: "--observed".to_owned(),
+        })
+        .into_iter()
+        .collect();
+    for log in &args.gc_log {
         let seen = gc_log::read(log)?;
-        let from = format!("{}:{}, the longest of {}", log.display(), seen.line, seen.count);
-        if longest.as_ref().is_none_or(|it| it.pause < seen.longest) {
-            longest = Some(Measured {
-                pause: seen.longest,
-                from,
-            });
-        }
+        all.push(Measured {
+            pause: seen.longest,
+            from: format!("{}:{}, the longest of {}", log.display(), seen.line, seen.count),
+        });
     }
-    Ok(longest)
+    for page in &args.meter {
+        let (pause, line) = meter::read(page)?;
+        all.push(Measured {
+            pause,
+            from: format!("{}:{line}, by the library's meter", page.display()),
+        });
+    }
+    // The first of equals.
+    Ok(all.into_iter().rev().max_by_key(|seen| seen.pause))
 }

@@ -77,10 +77,18 @@ fn calls_bad() {
     let room = Room::new();
     room.write("leaseproof.toml", HOLDS);
     for (more, needles) in [
-        (&["--observed", "soon"][..], &["--observed: `soon` in `soon` is no unit of time"][..]),
+        (
+            &["--observed", "soon"][..],
+            &["--observed: `soon` in `soon` is no unit of time"][..],
+        ),
         (&["--ttl", "1 parsec"], &["--ttl: `parsec`"]),
         (&["--gc-log", "nope.log"], &["the GC log nope.log can't be read"]),
         (&["--gc-log", "leaseproof.toml"], &["it shows no pause"]),
+        (&["--meter", "nope"], &["the meter's page nope can't be read"]),
+        (
+            &["--meter", "leaseproof.toml"],
+            &["it has no leaseproof_worst_pause_seconds"],
+        ),
         (&["--as", "redison"], &["did you mean `redisson`?"]),
         (&["--store", "redis://me:geheim@"], &["redis"]),
         (&["--store", "redis://127.0.0.1:1", "--ask"], &["127.0.0.1:1"]),

@@ -14,8 +14,9 @@ pub use fit::{Fitted, fit};
 pub use init::commented_plan;
 pub use leaseproof_check::plan::{
     BudgetTable, LinesTable, OwnerTable, PlanError, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable,
-    WatchOwnerTable, WatchTable, parse_duration,
+    WatchOwnerTable, WatchTable,
 };
+pub use leaseproof_model::duration::parse_duration;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
 pub use resolve::{from_command_line, load, resolve};

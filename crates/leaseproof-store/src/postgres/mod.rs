@@ -27,6 +27,7 @@ pub(crate) use inspector::Inspector;
 pub(crate) use looks::ALLOWED;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+pub(crate) use server::EARLY_SLACK;
 
 use leaseproof_model::store::StoreFacts;
 
