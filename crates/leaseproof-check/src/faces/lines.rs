@@ -66,7 +66,7 @@ pub fn github(document: &Document) -> String {
             let says = format!("{}{}{}{remedy}", name(judged), rule(check), check.says);
             let _ = writeln!(
                 text,
-                "::{} file={}{place},title=leaseproof check: {}::{}",
+                "::{} file={}{place},title=leaseproof {}::{}",
                 level(check.answer, ANNOTATIONS),
                 property(&judged.file),
                 check.id,
