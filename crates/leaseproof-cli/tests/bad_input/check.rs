@@ -144,7 +144,7 @@ fn stdout_full_bad() {
         .write(true)
         .open("/dev/full")
         .expect("/dev/full");
-    let output = room.command(&["check"]).stdout(full).output().expect("it ends");
+    let output = room.command(["check"]).stdout(full).output().expect("it ends");
     assert_eq!(output.status.code(), Some(3), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("stdout can't be written"));
 }
