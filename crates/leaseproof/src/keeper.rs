@@ -125,13 +125,12 @@ impl Keeper {
                         self.store.reconnect();
                     }
                     protocol.not_granted(now);
-                    self.shared.note_asked();
                     let reason = done.reason.unwrap_or_default();
                     if !said {
                         said = true;
                         self.say(&Event::Waiting { reason: reason.clone() });
                     }
-                    self.shared.enter(Phase::Waiting(reason));
+                    self.shared.enter(Phase::Waiting(Some(reason)));
                 }
             }
         }
@@ -204,6 +203,7 @@ impl Keeper {
             outcome,
             refusal,
             reason,
+            store_time,
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
@@ -223,7 +223,7 @@ impl Keeper {
                     token,
                     attempt,
                     valid_until: until,
-                    store_time: None,
+                    store_time,
                 });
             }
             return String::new();

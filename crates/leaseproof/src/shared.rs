@@ -20,8 +20,8 @@ pub(crate) const SLICE: Duration = Duration::from_millis(100);
 /// How far it has come.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
-    /// Not granted yet; what the store said last.
-    Waiting(String),
+    /// Not granted yet; what the store said last, once it was asked at all.
+    Waiting(Option<String>),
     /// Granted.
     Held,
     /// Held no more.
@@ -54,8 +54,6 @@ pub(crate) struct Shared {
     doubted: AtomicBool,
     /// When the work showed a sign of life last.
     worked: AtomicU64,
-    /// Whether the store was asked at all.
-    asked: AtomicBool,
     inner: Mutex<Inner>,
     changed: Condvar,
 }
@@ -67,9 +65,8 @@ impl Shared {
             token: AtomicU64::new(0),
             doubted: AtomicBool::new(false),
             worked: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
             inner: Mutex::new(Inner {
-                phase: Phase::Waiting("not asked yet".to_owned()),
+                phase: Phase::Waiting(None),
                 wish: Wish::Hold,
                 wakers: Vec::new(),
             }),
@@ -171,15 +168,6 @@ impl Shared {
 
     pub(crate) fn token(&self) -> Token {
         Token(self.token.load(Ordering::Relaxed))
-    }
-
-    /// The store has answered a first time, or not in time.
-    pub(crate) fn note_asked(&self) {
-        self.asked.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
     }
 
     /// Leaves a waker for the next change.
