@@ -150,7 +150,12 @@ fn samples_bad() {
             .checks
             .iter()
             .find(|it| it.answer == Answer::DoesNotHold && it.says.contains(needle));
-        assert_eq!(found.unwrap_or_else(|| panic!("{}", said(first))).line, line, "{}", said(first));
+        assert_eq!(
+            found.unwrap_or_else(|| panic!("{}", said(first))).line,
+            line,
+            "{}",
+            said(first)
+        );
     }
 }
 
