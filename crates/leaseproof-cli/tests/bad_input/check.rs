@@ -1,5 +1,6 @@
 //! `check`: files that are none, calls that make no sense, and documents that keep to their schema.
 
+use crate::redis_server::{RedisServer, skip};
 use crate::rig::{PROGRAM, Room};
 use crate::schema::check_1;
 use std::io::Write as _;
@@ -100,6 +101,30 @@ fn calls_bad() {
         let ran = room.run(&[&["check"], more].concat());
         ran.refused(needles);
         assert!(!ran.stderr.contains("geheim"), "{ran:#?}");
+    }
+}
+
+/// Asked or not, a store of this kind grants the same, and no password is shown.
+#[test]
+fn stores_ok() {
+    let server = match RedisServer::start_with(&["--requirepass", "geheim"]) {
+        Ok(server) => server,
+        Err(why) => return skip("check::stores_ok", &why),
+    };
+    let room = Room::new();
+    room.write("leaseproof.toml", HOLDS);
+    let url = format!("redis://:geheim@127.0.0.1:{}", server.port());
+    let usual = room.run(&["check", "--json", "--store", &url]);
+    let asked = room.run(&["check", "--json", "--store", &url, "--ask"]);
+    assert_eq!((usual.code, asked.code), (Some(0), Some(0)), "{asked:#?}");
+    assert_eq!(usual.json(), asked.json());
+    assert_eq!(usual.json()["leases"][0]["margin_ms"], 1749.0);
+    let wrong = url.replace("geheim", "gehe1m");
+    room.run(&["check", "--json", "--store", &wrong]).proven();
+    let refused = room.run(&["check", "--store", &wrong, "--ask"]);
+    refused.refused(&["127.0.0.1"]);
+    for ran in [&usual, &asked, &refused] {
+        assert!(!format!("{ran:?}").contains("gehe"), "{ran:#?}");
     }
 }
 
