@@ -1,5 +1,6 @@
 //! What the call says beside the files.
 
+#[cfg(feature = "foreign")]
 use crate::subject::{Number, Origin, Subject};
 use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
@@ -23,6 +24,7 @@ pub struct Given {
     pub store: Option<StoreFacts>,
 }
 
+#[cfg(feature = "foreign")]
 impl Given {
     /// Puts what was given in the place of what was read.
     pub(crate) fn over(&self, subject: &mut Subject) {
