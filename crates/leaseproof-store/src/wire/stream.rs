@@ -48,7 +48,10 @@ impl Gate {
     }
 
     /// The first byte that came back, by which a server of another protocol is told.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "an optional store asks"))]
+    #[cfg_attr(
+        not(any(feature = "etcd", feature = "postgres")),
+        expect(dead_code, reason = "optional stores ask")
+    )]
     pub(crate) fn first_heard(&self) -> Option<u8> {
         self.heard.get().copied()
     }
