@@ -14,11 +14,10 @@ pub use fit::{Fitted, fit};
 pub use init::commented_plan;
 pub use leaseproof_check::plan::{
     BudgetTable, LinesTable, OwnerTable, PlanError, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable,
-    WatchOwnerTable, WatchTable,
+    WatchOwnerTable, WatchTable, nearest,
 };
 pub use leaseproof_model::duration::parse_duration;
 pub use margin::margin_refusal;
-pub use nearest::nearest;
 pub use preset::{Preset, preset_names};
 pub use resolve::{from_command_line, load, resolve};
 pub use wanted::{FreezeMethod, OwnerPlan, Plan, StorePlan};
