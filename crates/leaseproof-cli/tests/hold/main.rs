@@ -7,3 +7,4 @@ mod rig;
 mod stops;
 mod stores;
 mod trees;
+mod verified;
