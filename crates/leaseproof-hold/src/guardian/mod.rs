@@ -131,9 +131,9 @@ impl Guardian {
             .env("LEASEPROOF_TOKEN", token.to_string())
             .env("LEASEPROOF_VALID_UNTIL_BOOT_NS", until.0.to_string())
             .env("LEASEPROOF_DEADLINE_FILE", self.deadline_file());
-        if !self.room.foreground {
-            command.process_group(0);
-        }
+        // In the foreground that of `hold`, which the terminal knows; this process is in another one.
+        let shared = self.room.foreign_group.filter(|_| self.room.foreground);
+        command.process_group(shared.unwrap_or(0));
         let child = command.spawn().map_err(failed)?;
         drop((lent, theirs));
         let pid = child.id();

@@ -111,7 +111,7 @@ pub fn settle() -> io::Result<()> {
     // Both take a right. Without it the command is stopped as late as a busy machine lets us, and the fuse needs
     // neither.
     let _ = priority::raise_this_thread();
-    let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE | MlockAllFlags::ONFAULT);
+    let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::ONFAULT);
     Ok(())
 }
 
