@@ -7,7 +7,7 @@ use crate::clock::boot_now;
 use crate::event::Event;
 use crate::metrics::Metrics;
 use crate::options::Observer;
-use crate::protocol::{Answer, Loss, Protocol, Step, Terms};
+use crate::protocol::{Answer, Change, Loss, Protocol, Step, Terms};
 use crate::shared::{Phase, SLICE, Shared, Wish};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
@@ -74,9 +74,7 @@ impl Keeper {
             self.say(&Event::Lost { token, loss, reason });
             self.shared.enter(Phase::Over(loss));
         }
-        // What the store refused is another's. All else is given back, by holder and incarnation: a successor need
-        // not wait for the TTL.
-        if loss != Loss::Refused {
+        if loss.gives_back() {
             let outcome = self.release(&tenure.grant);
             match &outcome {
                 Ok(()) => self.say(&Event::Released { token }),
@@ -109,9 +107,11 @@ impl Keeper {
                     let done = self.store.acquire(&self.key, &self.owner, self.terms.ttl, timeout);
                     let now = boot_now();
                     if let Some(grant) = done.value {
-                        protocol.granted(sent, now, grant.token);
-                        if let Some((token, until)) = protocol.permit(now) {
+                        let change = protocol.granted(sent, now, grant.token);
+                        if let Change::Extend { token, until } = change {
                             self.begin(&grant, token, until);
+                            self.shared.change(change);
+                            self.shared.enter(Phase::Held);
                             return Some(Tenure {
                                 grant,
                                 attempt: 0,
@@ -147,8 +147,6 @@ impl Keeper {
             holder: grant.holder.to_string(),
             valid_until: until,
         });
-        self.shared.extend(token, until);
-        self.shared.enter(Phase::Held);
     }
 
     /// Holds it until it is over; why, and what the store said to it.
@@ -209,17 +207,12 @@ impl Keeper {
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
-        let answer = match outcome {
-            Outcome::Applied => Answer::Applied,
-            Outcome::NotApplied if refusal.is_some() => Answer::Refused,
-            Outcome::NotApplied => Answer::NotApplied,
-            Outcome::Unknown => Answer::Unknown,
-        };
-        protocol.renewed(sent, now, answer);
+        let answer = Answer::of(outcome, refusal.is_some());
+        let change = protocol.renewed(sent, now, answer);
+        // Before anything is said of it.
+        self.shared.change(change);
         if answer == Answer::Applied {
-            // What is claimed must be valid still.
-            if let Some((token, until)) = protocol.permit(now) {
-                self.shared.extend(token, until);
+            if let Change::Extend { token, until } = change {
                 self.metrics.renewed(&self.key, sent, until);
                 self.say(&Event::Renewed {
                     token,
@@ -229,10 +222,6 @@ impl Keeper {
                 });
             }
             return String::new();
-        }
-        if protocol.held().is_none() {
-            // Before anything is said of it.
-            self.shared.forbid();
         }
         let reason = reason.unwrap_or_default();
         let refused = answer == Answer::Refused;

@@ -1,12 +1,11 @@
 //! What the thread that renews and the threads that work share.
 //!
-//! What decides a permit is one atomic moment and the clock. Whoever is stopped between the two reads the clock
-//! afterwards, so that the moment is never compared with a clock of before the pause; and a thread that renews no
-//! more, for whatever reason, needs not say so: the moment passes by itself.
+//! What decides a permit is one atomic moment ([`Validity`]) and the clock: a thread that renews no more, for whatever
+//! reason, needs not say so, since the moment passes by itself.
 
 use crate::clock::boot_now;
 use crate::permit::Permit;
-use crate::protocol::Loss;
+use crate::protocol::{Change, Loss, Validity};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -47,9 +46,7 @@ struct Inner {
 
 /// See the module.
 pub(crate) struct Shared {
-    /// Until when permits are given, in nanoseconds of the boot clock; 0: none.
-    until: AtomicU64,
-    token: AtomicU64,
+    validity: Validity,
     /// When the work showed a sign of life last.
     worked: AtomicU64,
     /// Whether the store was asked at all.
@@ -61,8 +58,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new() -> Self {
         Self {
-            until: AtomicU64::new(0),
-            token: AtomicU64::new(0),
+            validity: Validity::default(),
             worked: AtomicU64::new(0),
             asked: AtomicBool::new(false),
             inner: Mutex::new(Inner {
@@ -77,23 +73,17 @@ impl Shared {
     /// A permit, if there is one now.
     #[inline]
     pub(crate) fn permit(&self) -> Option<Permit> {
-        let until = self.until.load(Ordering::Acquire);
-        // In this order, and not the other: see the module.
+        // In this order, and no other: see there.
+        let look = self.validity.look();
         let now = boot_now();
-        if now.0 >= until {
-            return None;
-        }
+        let (token, deadline) = self.validity.permit(look, now)?;
         self.worked.store(now.0, Ordering::Relaxed);
-        let token = Token(self.token.load(Ordering::Relaxed));
-        Some(Permit {
-            token,
-            deadline: BootNanos(until),
-        })
+        Some(Permit { token, deadline })
     }
 
     /// The validity that stands, whatever the time.
     pub(crate) fn until(&self) -> BootNanos {
-        BootNanos(self.until.load(Ordering::Acquire))
+        self.validity.until()
     }
 
     /// A sign of life of the work.
@@ -106,15 +96,14 @@ impl Shared {
         BootNanos(self.worked.load(Ordering::Relaxed))
     }
 
-    /// The store granted it, or extended it.
-    pub(crate) fn extend(&self, token: Token, until: BootNanos) {
-        self.token.store(token.0, Ordering::Relaxed);
-        self.until.store(until.0, Ordering::Release);
+    /// The permits follow the protocol.
+    pub(crate) fn change(&self, change: Change) {
+        self.validity.change(change);
     }
 
     /// No permit from here on.
     pub(crate) fn forbid(&self) {
-        self.until.store(0, Ordering::Release);
+        self.validity.end();
     }
 
     /// Moves on and wakes everybody who waits.
@@ -154,7 +143,7 @@ impl Shared {
     }
 
     pub(crate) fn token(&self) -> Token {
-        Token(self.token.load(Ordering::Relaxed))
+        self.validity.token()
     }
 
     /// The store has answered a first time, or not in time.
