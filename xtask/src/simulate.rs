@@ -4,7 +4,7 @@
 mod simulation;
 
 use clap::Args;
-use simulation::{Mutant, Tally, replay, run};
+use simulation::{Mutant, Property, Sometimes, Tally, replay, run};
 use std::time::{Duration, Instant};
 
 /// The arguments.
@@ -35,9 +35,7 @@ pub fn run_all(args: &SimulateArgs) -> Result<bool, String> {
     let mut tally = Tally::default();
     for seed in (args.seed..).take(usize::try_from(args.schedules).unwrap_or(usize::MAX)) {
         if let Err(property) = run(seed, mutant, &mut tally) {
-            println!("{}", replay(seed, mutant, property).trace.join("\n"));
-            println!("again: cargo xtask simulate --seed {seed} --schedules 1");
-            return Ok(mutant.breaks().contains(&property));
+            return Ok(failed(seed, mutant, property));
         }
         if told.elapsed() > Duration::from_secs(10) {
             told = Instant::now();
@@ -55,11 +53,22 @@ pub fn run_all(args: &SimulateArgs) -> Result<bool, String> {
         println!("wrong: {} was not found", mutant.as_str());
         return Ok(false);
     }
-    let never = tally.never();
+    let never: Vec<Sometimes> = tally.never();
     for it in &never {
         println!("wrong: never happened: {}", it.says());
     }
     Ok(never.is_empty())
+}
+
+/// Shows a failed schedule; whether that was wanted.
+fn failed(seed: u64, mutant: Mutant, property: Property) -> bool {
+    println!("{}", replay(seed, mutant, property).trace.join("\n"));
+    let with = match mutant {
+        Mutant::None => String::new(),
+        mutant => format!(" --mutant {}", mutant.as_str()),
+    };
+    println!("again: cargo xtask simulate --seed {seed} --schedules 1{with}");
+    mutant.breaks().contains(&property)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a figure to be read")]

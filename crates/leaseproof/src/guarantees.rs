@@ -26,7 +26,9 @@
 //! grant has a greater token, since each store gives the next token in the same step in which it grants.
 //!
 //! The simulation and the exhaustive model in this crate's tests run the same [`protocol`](crate::protocol), not a
-//! copy of it.
+//! copy of it. They count validity from the answer, let unknown outcomes extend, ask no clock for a permit, release
+//! before the permits end, and more, and find each. What a run of `leaseproof verify` can show of it is in
+//! `cargo xtask truth`: owners built with the feature `flaws` are violated, and the sound one is proven.
 //!
 //! **Nothing outlives the work.** Renewals end when the guard is dropped, and, with
 //! [`Options::work_limit`](crate::Options::work_limit), when the work shows no sign of life. A guard that is leaked

@@ -5,6 +5,7 @@
 
 use crate::clock::boot_now;
 use crate::event::Event;
+use crate::flaw::Bent;
 use crate::metrics::Metrics;
 use crate::options::Observer;
 use crate::protocol::{Answer, Change, Loss, Protocol, Step, Terms};
@@ -34,6 +35,7 @@ pub(crate) struct Keeper {
     pub(crate) shared: Arc<Shared>,
     pub(crate) observer: Option<Observer>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) bent: Bent,
 }
 
 /// One grant's run.
@@ -75,6 +77,8 @@ impl Keeper {
             self.shared.enter(Phase::Over(loss));
         }
         if loss.gives_back() {
+            #[cfg(feature = "flaws")]
+            self.renew_after_drop(&mut tenure);
             let outcome = self.release(&tenure.grant);
             match &outcome {
                 Ok(()) => self.say(&Event::Released { token }),
@@ -107,7 +111,7 @@ impl Keeper {
                     let done = self.store.acquire(&self.key, &self.owner, self.terms.ttl, timeout);
                     let now = boot_now();
                     if let Some(grant) = done.value {
-                        let change = protocol.granted(sent, now, grant.token);
+                        let change = protocol.granted(self.bent.sent(sent, now), now, grant.token);
                         if let Change::Extend { token, until } = change {
                             self.begin(&grant, token, until);
                             self.shared.change(change);
@@ -207,8 +211,8 @@ impl Keeper {
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
-        let answer = Answer::of(outcome, refusal.is_some());
-        let change = protocol.renewed(sent, now, answer);
+        let answer = self.bent.answer(Answer::of(outcome, refusal.is_some()));
+        let change = protocol.renewed(self.bent.sent(sent, now), now, answer);
         // Before anything is said of it.
         self.shared.change(change);
         if answer == Answer::Applied {
@@ -237,6 +241,33 @@ impl Keeper {
             self.store.reconnect();
         }
         reason
+    }
+
+    /// What a zombie does.
+    #[cfg(feature = "flaws")]
+    fn renew_after_drop(&mut self, tenure: &mut Tenure) {
+        if !self.bent.has(crate::flaw::Flaw::RenewAfterDrop) {
+            return;
+        }
+        let token = tenure.grant.token;
+        self.say(&Event::Released { token });
+        for _ in 0..2 {
+            std::thread::sleep(self.terms.heartbeat);
+            tenure.attempt += 1;
+            let (attempt, sent) = (tenure.attempt, boot_now());
+            self.say(&Event::RenewalSent { token, attempt, sent });
+            let done = self
+                .store
+                .renew(&tenure.grant, self.terms.ttl, self.terms.renew_timeout);
+            if done.outcome == Outcome::Applied {
+                self.say(&Event::Renewed {
+                    token,
+                    attempt,
+                    valid_until: self.terms.valid_until(sent),
+                    store_time: None,
+                });
+            }
+        }
     }
 
     fn release(&mut self, grant: &Grant) -> Result<(), String> {

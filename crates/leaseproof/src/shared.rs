@@ -4,6 +4,7 @@
 //! reason, needs not say so, since the moment passes by itself.
 
 use crate::clock::boot_now;
+use crate::flaw::Bent;
 use crate::permit::Permit;
 use crate::protocol::{Change, Loss, Validity};
 use leaseproof_model::clock::BootNanos;
@@ -53,10 +54,12 @@ pub(crate) struct Shared {
     asked: AtomicBool,
     inner: Mutex<Inner>,
     changed: Condvar,
+    #[cfg_attr(not(feature = "flaws"), expect(dead_code, reason = "there is none"))]
+    bent: Bent,
 }
 
 impl Shared {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(bent: Bent) -> Self {
         Self {
             validity: Validity::default(),
             worked: AtomicU64::new(0),
@@ -67,12 +70,20 @@ impl Shared {
                 wakers: Vec::new(),
             }),
             changed: Condvar::new(),
+            bent,
         }
     }
 
     /// A permit, if there is one now.
     #[inline]
     pub(crate) fn permit(&self) -> Option<Permit> {
+        #[cfg(feature = "flaws")]
+        if self.bent.has(crate::flaw::Flaw::PermitUnchecked) {
+            return Some(Permit {
+                token: self.token(),
+                deadline: BootNanos(u64::MAX),
+            });
+        }
         // In this order, and no other: see there.
         let look = self.validity.look();
         let now = boot_now();
