@@ -127,6 +127,11 @@ pub trait Observe: Send {
         false
     }
 
+    /// What was found out about the way to the store and should be told, once: that a slower one is taken, say.
+    fn note(&mut self) -> Option<String> {
+        None
+    }
+
     /// The leases below a prefix, as far as the store has a trace of them (a lease or its token
     /// counter), at most `most`. `None` where the store can't list, or this adapter does not.
     ///

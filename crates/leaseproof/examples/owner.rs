@@ -55,13 +55,21 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Writes until the lease is lost.
 fn work(lease: &Lease, resource: &mut Resource, stop: &AtomicBool, pace: Duration) {
+    let mut refused = false;
     while !stop.load(Ordering::Relaxed) {
         // The connection first, so that nothing lies between the check and the write.
         if resource.connect().is_ok() {
             let Ok(permit) = lease.permit() else {
-                println!("{}", json!({"lease": "write_refused", "reason": "lock not held"}));
-                return;
+                if !std::mem::replace(&mut refused, true) {
+                    println!("{}", json!({"lease": "write_refused", "reason": "lock not held"}));
+                }
+                // The store may say yet that it holds; once it is lost it stays lost.
+                if lease.wait_lost(pace).is_some() {
+                    return;
+                }
+                continue;
             };
+            refused = false;
             if resource.write(permit).is_ok_and(|status| status == 409) {
                 lease.fenced(&permit);
                 println!("{}", json!({"lease": "write_refused", "reason": "stale fence"}));

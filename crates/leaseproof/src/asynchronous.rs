@@ -1,6 +1,5 @@
 //! The asynchronous face: futures that the thread which renews wakes. They need no particular runtime.
 
-use crate::clock::boot_now;
 use crate::error::{AcquireError, LockNotHeld, ReleaseError};
 use crate::lease::Lease;
 use crate::options::Options;
@@ -138,7 +137,9 @@ where
         // Before each poll, so that nothing runs on after a pause; and a little before the end, so that what the
         // work does when it is dropped is done in time.
         let permit = match this.lease.permit() {
-            Ok(permit) if permit.deadline().since(boot_now()) > this.lease.ahead => permit,
+            Ok(permit) if permit.left() > this.lease.ahead => permit,
+            // The store may say yet that it holds: the work stands still meanwhile.
+            Err(_) if this.lease.is_doubted() => return Poll::Pending,
             Ok(_) => {
                 this.running = None;
                 return Poll::Ready(Err(LockNotHeld { loss: Loss::Expired }));

@@ -30,8 +30,6 @@ pub(crate) struct Keeper {
     pub(crate) terms: Terms,
     /// After so much time without a sign of life from the work nothing is renewed.
     pub(crate) work_limit: Option<Duration>,
-    /// So long before the validity ends those are woken who must have stopped by then.
-    pub(crate) ahead: Duration,
     pub(crate) shared: Arc<Shared>,
     pub(crate) observer: Option<Observer>,
     pub(crate) metrics: Arc<Metrics>,
@@ -131,13 +129,12 @@ impl Keeper {
                         self.store.reconnect();
                     }
                     protocol.not_granted(now);
-                    self.shared.note_asked();
                     let reason = done.reason.unwrap_or_default();
                     if !said {
                         said = true;
                         self.say(&Event::Waiting { reason: reason.clone() });
                     }
-                    self.shared.enter(Phase::Waiting(reason));
+                    self.shared.enter(Phase::Waiting(Some(reason)));
                 }
             }
         }
@@ -181,7 +178,7 @@ impl Keeper {
 
     fn sleep(&self, until: BootNanos, tenure: &mut Tenure) {
         let valid = self.shared.until();
-        let warning = valid.minus(self.ahead);
+        let warning = valid.minus(self.terms.ahead);
         let began = boot_now();
         if warning <= began && tenure.warned != valid {
             tenure.warned = valid;
@@ -208,6 +205,7 @@ impl Keeper {
             outcome,
             refusal,
             reason,
+            store_time,
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
@@ -222,7 +220,7 @@ impl Keeper {
                     token,
                     attempt,
                     valid_until: until,
-                    store_time: None,
+                    store_time,
                 });
             }
             return String::new();

@@ -58,9 +58,20 @@ impl Lease {
 
     #[cold]
     fn not_held(&self) -> LockNotHeld {
+        let usual = if self.is_doubted() {
+            Loss::Unknown
+        } else {
+            Loss::Expired
+        };
         LockNotHeld {
-            loss: self.shared.loss().unwrap_or(Loss::Expired),
+            loss: self.shared.loss().unwrap_or(usual),
         }
+    }
+
+    /// Whether the work is to stand still, since the store may say yet that the lease holds.
+    pub(crate) fn is_doubted(&self) -> bool {
+        let left = self.shared.until().since(boot_now());
+        self.shared.is_doubted() && left > self.ahead
     }
 
     /// The fencing token of this grant.

@@ -140,10 +140,17 @@ impl Options {
     }
 
     /// Whether one that began to wait then is to wait on.
-    pub(crate) fn still_in_time(&self, lease: &Lease, began: BootNanos, last: String) -> Result<(), AcquireError> {
+    pub(crate) fn still_in_time(
+        &self,
+        lease: &Lease,
+        began: BootNanos,
+        last: Option<String>,
+    ) -> Result<(), AcquireError> {
         let waited = boot_now().since(began);
         // The store is asked once in any case, and that takes a renewal time-out at most.
-        if self.wait.is_some_and(|wait| waited >= wait) && lease.shared.was_asked() {
+        if let Some(last) = last
+            && self.wait.is_some_and(|wait| waited >= wait)
+        {
             lease.shared.ask(Wish::End(Loss::Released));
             return Err(AcquireError::NotAcquired {
                 key: self.key.clone(),
@@ -164,9 +171,8 @@ impl Options {
             store,
             key: self.key.clone(),
             owner: self.owner.clone().unwrap_or_else(usual_name),
-            terms: Terms::of(&numbers, self.policy),
+            terms: Terms::of(&numbers, self.policy, self.ahead),
             work_limit: self.work_limit,
-            ahead: self.ahead,
             shared: Arc::clone(&shared),
             observer: self.observer.clone(),
             metrics: Arc::clone(&self.metrics),

@@ -9,7 +9,7 @@ use crate::permit::Permit;
 use crate::protocol::{Change, Loss, Validity};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -20,8 +20,8 @@ pub(crate) const SLICE: Duration = Duration::from_millis(100);
 /// How far it has come.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
-    /// Not granted yet; what the store said last.
-    Waiting(String),
+    /// Not granted yet; what the store said last, once it was asked at all.
+    Waiting(Option<String>),
     /// Granted.
     Held,
     /// Held no more.
@@ -50,8 +50,6 @@ pub(crate) struct Shared {
     validity: Validity,
     /// When the work showed a sign of life last.
     worked: AtomicU64,
-    /// Whether the store was asked at all.
-    asked: AtomicBool,
     inner: Mutex<Inner>,
     changed: Condvar,
     #[cfg_attr(not(feature = "flaws"), expect(dead_code, reason = "there is none"))]
@@ -63,9 +61,8 @@ impl Shared {
         Self {
             validity: Validity::default(),
             worked: AtomicU64::new(0),
-            asked: AtomicBool::new(false),
             inner: Mutex::new(Inner {
-                phase: Phase::Waiting("not asked yet".to_owned()),
+                phase: Phase::Waiting(None),
                 wish: Wish::Hold,
                 wakers: Vec::new(),
             }),
@@ -109,7 +106,14 @@ impl Shared {
 
     /// The permits follow the protocol.
     pub(crate) fn change(&self, change: Change) {
-        self.validity.change(change);
+        if self.validity.change(change) {
+            self.stir();
+        }
+    }
+
+    #[inline]
+    pub(crate) fn is_doubted(&self) -> bool {
+        self.validity.is_doubted()
     }
 
     /// No permit from here on.
@@ -155,15 +159,6 @@ impl Shared {
 
     pub(crate) fn token(&self) -> Token {
         self.validity.token()
-    }
-
-    /// The store has answered a first time, or not in time.
-    pub(crate) fn note_asked(&self) {
-        self.asked.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn was_asked(&self) -> bool {
-        self.asked.load(Ordering::Acquire)
     }
 
     /// Leaves a waker for the next change.

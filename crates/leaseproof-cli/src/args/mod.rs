@@ -1,16 +1,20 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
 mod inspect;
+mod millis;
 mod owner;
+mod owner_command;
 mod verify;
 mod watch;
 
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
+pub use owner_command::is_plan;
 pub use verify::VerifyArgs;
 pub use watch::WatchArgs;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The folder that runs are kept in where none is named.
@@ -91,7 +95,8 @@ pub enum Verb {
 
 /// Parses the command line; clap prints help and errors itself, with exit status 2.
 pub fn parse() -> Args {
-    Args::parse()
+    let given: Vec<OsString> = std::env::args_os().collect();
+    Args::try_parse_from(&given).unwrap_or_else(|error| owner_command::explained(error, command(), &given).exit())
 }
 
 /// The command as clap knows it, for completions and man pages.

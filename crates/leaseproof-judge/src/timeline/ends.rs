@@ -157,8 +157,15 @@ fn unseen_extension(grant: &Grant<'_>, faults: &[Fault<'_>], ttl: Duration) -> O
         let began = fault.began().filter(|_| fault.meets_store());
         began.is_some_and(|began| grant.may_cover(began))
     };
-    let last = faults.iter().rfind(met)?.last_extension()?;
-    Some(last.plus(ttl))
+    let fault = faults.iter().rfind(met)?;
+    let until = fault.last_extension()?.plus(ttl);
+    // Once it was seen to be gone, what is left is what the one that stopped may have given.
+    let gone = grant.end.map(|end| {
+        end.seen
+            .latest
+            .max(fault.began().map_or(end.seen.latest, |at| at.latest.plus(ttl)))
+    });
+    Some(gone.map_or(until, |gone| gone.min(until)))
 }
 
 /// Says of each grant from when acts are charged to its owner.

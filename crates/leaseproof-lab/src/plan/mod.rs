@@ -20,6 +20,7 @@ pub use fit::{Fitted, fit};
 pub use init::commented_plan;
 pub use leaseproof_model::duration::parse_duration;
 pub use margin::margin_refusal;
+pub use nearest::nearest;
 pub use preset::{Preset, preset_names};
 pub use resolve::{from_command_line, load, resolve};
 pub use wanted::{FreezeMethod, OwnerPlan, Plan, StorePlan};

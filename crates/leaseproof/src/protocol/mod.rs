@@ -34,7 +34,11 @@ pub struct Protocol {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum State {
     Vacant,
-    Held { token: Token, until: BootNanos },
+    Held {
+        token: Token,
+        until: BootNanos,
+        doubted: bool,
+    },
     Over(Loss),
 }
 
@@ -90,6 +94,8 @@ pub enum Change {
         /// Until then.
         until: BootNanos,
     },
+    /// None until they are extended.
+    Doubt,
     /// None any more.
     End,
 }
@@ -115,7 +121,7 @@ impl Protocol {
             State::Vacant if self.due <= now => Step::Acquire,
             State::Vacant => Step::Sleep(self.due),
             State::Held { .. } if self.due <= now => Step::Renew,
-            State::Held { until, .. } if until <= now => self.end(Loss::Expired),
+            State::Held { until, doubted, .. } if until <= now => self.end(Self::passed(doubted)),
             State::Held { until, .. } => Step::Sleep(self.due.min(until)),
         }
     }
@@ -128,7 +134,11 @@ impl Protocol {
         if self.state != State::Vacant || until <= now {
             return Change::None;
         }
-        self.state = State::Held { token, until };
+        self.state = State::Held {
+            token,
+            until,
+            doubted: false,
+        };
         self.due = sent.plus(self.terms.heartbeat);
         Change::Extend { token, until }
     }
@@ -140,7 +150,7 @@ impl Protocol {
 
     /// A renewal that was sent at `sent` came to this; `now` is after the answer.
     pub fn renewed(&mut self, sent: BootNanos, now: BootNanos, answer: Answer) -> Change {
-        let State::Held { token, until } = self.state else {
+        let State::Held { token, until, doubted } = self.state else {
             return Change::None;
         };
         let over = until <= now;
@@ -148,7 +158,11 @@ impl Protocol {
             Answer::Applied => {
                 // Answers may come late and twice: the end never moves back.
                 let until = until.max(self.terms.valid_until(sent));
-                self.state = State::Held { token, until };
+                self.state = State::Held {
+                    token,
+                    until,
+                    doubted: false,
+                };
                 // Missed ticks are not made up for. One whose validity has passed already is claimed by nobody:
                 // the store is asked again, at once.
                 self.due = if until <= now {
@@ -158,14 +172,25 @@ impl Protocol {
                 };
             }
             Answer::Refused => self.state = State::Over(Loss::Refused),
-            Answer::Unknown if self.terms.policy == Policy::Strict => self.state = State::Over(Loss::Unknown),
-            Answer::Unknown | Answer::NotApplied if over => self.state = State::Over(Loss::Expired),
+            Answer::Unknown if self.terms.policy == Policy::Strict && !over => {
+                // Asked again at once the first time, on another connection: nothing is done meanwhile.
+                self.due = if doubted { now.plus(self.terms.again()) } else { now };
+                self.state = State::Held {
+                    token,
+                    until,
+                    doubted: true,
+                };
+            }
+            Answer::Unknown | Answer::NotApplied if over => {
+                self.state = State::Over(Self::passed(doubted || answer == Answer::Unknown));
+            }
             Answer::Unknown | Answer::NotApplied => self.due = now.plus(self.terms.again()),
         }
         match self.permit(now) {
             // What is claimed must be valid still.
             Some((token, until)) if answer == Answer::Applied => Change::Extend { token, until },
             None if self.held().is_none() => Change::End,
+            None if self.is_doubted() => Change::Doubt,
             _ => Change::None,
         }
     }
@@ -178,27 +203,41 @@ impl Protocol {
         self.next(BootNanos(0))
     }
 
+    /// Why it is over, once its validity has passed.
+    fn passed(unknown: bool) -> Loss {
+        if unknown { Loss::Unknown } else { Loss::Expired }
+    }
+
     /// The grant in force, whatever the time: its token, and until when it is valid.
     #[must_use]
     pub fn held(&self) -> Option<(Token, BootNanos)> {
         match self.state {
-            State::Held { token, until } => Some((token, until)),
+            State::Held { token, until, .. } => Some((token, until)),
             State::Vacant | State::Over(_) => None,
         }
+    }
+
+    /// Whether nobody knows what became of the last renewal, and nothing is permitted until the store has said so.
+    #[must_use]
+    pub fn is_doubted(&self) -> bool {
+        matches!(self.state, State::Held { doubted: true, .. })
     }
 
     /// The token with which something may be done at `now`, and the moment at which that ends.
     #[must_use]
     pub fn permit(&self, now: BootNanos) -> Option<(Token, BootNanos)> {
-        self.held().filter(|(_, until)| now < *until)
+        self.held().filter(|(_, until)| now < *until && !self.is_doubted())
     }
 
     /// How long a renewal may take that is sent at `now`: not beyond the validity that is left, so that the loss
     /// is not noticed late. After a pause the validity is over, and the whole time-out counts.
     #[must_use]
     pub fn patience(&self, now: BootNanos) -> std::time::Duration {
-        match self.permit(now) {
-            Some((_, until)) => until.since(now).min(self.terms.renew_timeout).max(terms::LEAST),
+        match self.held().filter(|(_, until)| now < *until) {
+            Some((_, until)) => {
+                let left = until.since(now).saturating_sub(self.terms.ahead);
+                left.min(self.terms.renew_timeout).max(terms::LEAST)
+            }
             None => self.terms.renew_timeout,
         }
     }
@@ -208,9 +247,10 @@ impl Protocol {
     #[must_use]
     pub fn mapped(&self, moment: impl Fn(BootNanos) -> BootNanos, renamed: impl Fn(Token) -> Token) -> Self {
         let state = match self.state {
-            State::Held { token, until } => State::Held {
+            State::Held { token, until, doubted } => State::Held {
                 token: renamed(token),
                 until: moment(until),
+                doubted,
             },
             other => other,
         };

@@ -10,10 +10,11 @@ pub(super) const LEAST: Duration = Duration::from_millis(10);
 /// What an unknown outcome of a renewal does. Neither extends anything by it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Policy {
-    /// It ends the lease: nothing is done on a connection that may be gone.
+    /// It ends the belief: nothing is permitted from then on. The store is asked again on a new connection, and only
+    /// its word that this very grant holds, within the validity that is left, takes the lease up again.
     #[default]
     Strict,
-    /// The lease goes on until the validity that is left has passed, and the store is asked again meanwhile.
+    /// The validity that is left may be used, and the store is asked again meanwhile.
     Patient,
 }
 
@@ -30,18 +31,21 @@ pub struct Terms {
     pub reserve: Duration,
     /// What an unknown outcome does.
     pub policy: Policy,
+    /// So long before the validity ends the driver must be free to say so.
+    pub ahead: Duration,
 }
 
 impl Terms {
     /// The terms of a budget.
     #[must_use]
-    pub fn of(budget: &Budget, policy: Policy) -> Self {
+    pub fn of(budget: &Budget, policy: Policy, ahead: Duration) -> Self {
         Self {
             ttl: budget.ttl,
             heartbeat: budget.heartbeat,
             renew_timeout: budget.renew_timeout,
             reserve: budget.max_clock_drift + budget.early_slack,
             policy,
+            ahead,
         }
     }
 

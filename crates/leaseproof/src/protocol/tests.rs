@@ -18,6 +18,7 @@ fn terms(policy: Policy) -> Terms {
         renew_timeout: Duration::from_millis(200),
         reserve: Duration::from_millis(50),
         policy,
+        ahead: Duration::from_millis(10),
     }
 }
 
@@ -52,7 +53,8 @@ fn each_answer() {
     let table = [
         (Policy::Strict, Applied, 1100, Step::Sleep(at(2000)), Some(3950)),
         (Policy::Strict, Refused, 1100, Step::Over(Loss::Refused), None),
-        (Policy::Strict, Unknown, 1200, Step::Over(Loss::Unknown), None),
+        (Policy::Strict, Unknown, 1200, Step::Renew, None),
+        (Policy::Strict, Unknown, 2950, Step::Over(Loss::Unknown), None),
         (Policy::Strict, NotApplied, 1100, Step::Sleep(at(1350)), Some(2950)),
         (Policy::Patient, Refused, 1100, Step::Over(Loss::Refused), None),
         (Policy::Patient, Unknown, 1200, Step::Sleep(at(1450)), Some(2950)),
@@ -61,7 +63,7 @@ fn each_answer() {
         (Policy::Strict, Applied, 3900, Step::Renew, Some(3950)),
         (Policy::Strict, Applied, 3950, Step::Renew, None),
         (Policy::Strict, NotApplied, 2950, Step::Over(Loss::Expired), None),
-        (Policy::Patient, Unknown, 2950, Step::Over(Loss::Expired), None),
+        (Policy::Patient, Unknown, 2950, Step::Over(Loss::Unknown), None),
     ];
     for (policy, answer, now, next, until) in table {
         let mut lease = held(policy);
@@ -73,6 +75,7 @@ fn each_answer() {
             Change::Extend { until, .. } => assert_eq!((answer, Some(until)), (Applied, permit), "{case}"),
             Change::End => assert!(matches!(next, Step::Over(_)), "{case}"),
             Change::None => assert!(!matches!(next, Step::Over(_)), "{case}"),
+            Change::Doubt => assert_eq!((policy, answer, permit), (Policy::Strict, Unknown, None), "{case}"),
         }
         assert_eq!(permit, until.map(at), "{case}");
         assert_eq!(lease.next(at(now)), next, "{case}");
@@ -91,6 +94,23 @@ fn a_pause_over_the_ttl() {
     assert_eq!(lease.next(at(9001)), Step::Over(Loss::Refused));
     let _ = again.renewed(at(9000), at(9001), Answer::Applied);
     assert_eq!(again.permit(at(9001)), Some((Token(7), at(11_950))));
+}
+
+/// Nothing is done while nobody knows what became of a renewal; the store's word takes the lease up again.
+#[test]
+fn doubt_ends_by_the_store_s_word() {
+    let mut lease = held(Policy::Strict);
+    let _ = lease.renewed(at(1000), at(1200), Answer::Unknown);
+    assert!(lease.is_doubted());
+    assert_eq!(lease.permit(at(1200)), None);
+    let mut again = lease.clone();
+    let _ = again.renewed(at(1200), at(1400), Answer::Unknown);
+    assert_eq!(again.next(at(1400)), Step::Sleep(at(1650)));
+    assert_eq!(again.next(at(2950)), Step::Renew);
+    let _ = again.renewed(at(2950), at(3150), Answer::Unknown);
+    assert_eq!(again.next(at(3150)), Step::Over(Loss::Unknown));
+    let _ = lease.renewed(at(1200), at(1201), Answer::Applied);
+    assert_eq!(lease.permit(at(1201)), Some((Token(7), at(4150))));
 }
 
 #[test]
@@ -124,7 +144,7 @@ fn a_late_answer_moves_no_end_back() {
 #[test]
 fn patience() {
     let lease = held(Policy::Patient);
-    for (now, ms) in [(1000, 200), (2900, 50), (2945, 10), (2950, 200)] {
+    for (now, ms) in [(1000, 200), (2900, 40), (2945, 10), (2950, 200)] {
         assert_eq!(lease.patience(at(now)), Duration::from_millis(ms), "{now}");
     }
 }

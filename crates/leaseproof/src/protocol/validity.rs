@@ -6,9 +6,10 @@
 //! The third sees an end that came meanwhile: the lease may have been given back since the first, and another may
 //! have it long before the moment that was looked at. So a permit was right at the instant of the clock.
 
+use super::Change;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// Not granted yet. No clock is ever before it.
 const NOT_YET: u64 = 1;
@@ -22,6 +23,8 @@ pub struct Validity {
     /// In nanoseconds of the boot clock, or one of the two above.
     until: AtomicU64,
     token: AtomicU64,
+    /// Nothing is permitted although that moment has not come.
+    doubted: AtomicBool,
 }
 
 /// What a first look saw; the clock is to be read after it.
@@ -34,6 +37,7 @@ impl Default for Validity {
         Self {
             until: AtomicU64::new(NOT_YET),
             token: AtomicU64::new(0),
+            doubted: AtomicBool::new(false),
         }
     }
 }
@@ -49,23 +53,31 @@ impl Validity {
     #[must_use]
     #[inline]
     pub fn permit(&self, look: Look, now: BootNanos) -> Option<(Token, BootNanos)> {
-        if now >= look.0 || self.until.load(Ordering::Acquire) == OVER {
+        if now >= look.0 || self.until.load(Ordering::Acquire) == OVER || self.is_doubted() {
             return None;
         }
         Some((self.token(), look.0))
     }
 
-    /// Does what a step of the protocol came to.
-    pub fn change(&self, change: super::Change) {
+    /// Does what a step of the protocol came to; whether a doubt ended by it.
+    pub fn change(&self, change: Change) -> bool {
         match change {
-            super::Change::None => {}
-            super::Change::Extend { token, until } => self.extend(token, until),
-            super::Change::End => self.end(),
+            Change::None => false,
+            Change::Extend { token, until } => self.extend(token, until),
+            Change::Doubt => {
+                self.doubted.store(true, Ordering::Release);
+                false
+            }
+            Change::End => {
+                self.end();
+                false
+            }
         }
     }
 
     /// The store granted it, or extended it. Whoever ended it meanwhile has the last word, and no end moves back.
-    pub fn extend(&self, token: Token, until: BootNanos) {
+    /// Whether a doubt ended by it.
+    pub fn extend(&self, token: Token, until: BootNanos) -> bool {
         self.token.store(token.0, Ordering::Relaxed);
         // A failure says that it is over, or valid for longer already: both stand.
         let _ = self
@@ -73,11 +85,19 @@ impl Validity {
             .fetch_update(Ordering::Release, Ordering::Relaxed, |standing| {
                 (standing != OVER && standing < until.0).then_some(until.0)
             });
+        self.doubted.swap(false, Ordering::AcqRel)
     }
 
     /// No permit from here on, whatever the store may say later.
     pub fn end(&self) {
         self.until.store(OVER, Ordering::Release);
+    }
+
+    /// Whether nothing is permitted until the store has said what became of a renewal.
+    #[must_use]
+    #[inline]
+    pub fn is_doubted(&self) -> bool {
+        self.doubted.load(Ordering::Acquire)
     }
 
     /// The validity that stands, whatever the time; zero: none.
@@ -123,6 +143,16 @@ mod tests {
         let look = validity.look();
         validity.end();
         assert_eq!(validity.permit(look, BootNanos(50)), None);
+    }
+
+    #[test]
+    fn nothing_is_permitted_in_doubt() {
+        let validity = held();
+        let look = validity.look();
+        assert!(!validity.change(Change::Doubt));
+        assert_eq!(validity.permit(look, BootNanos(50)), None);
+        assert!(validity.extend(Token(7), BootNanos(100)), "the doubt ends");
+        assert_eq!(validity.permit(look, BootNanos(50)), Some((Token(7), BootNanos(100))));
     }
 
     /// A renewal can be answered right after the work has said that it was fenced.

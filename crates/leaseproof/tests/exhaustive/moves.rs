@@ -314,6 +314,7 @@ impl Owner {
         match change {
             Change::None => {}
             Change::Extend { token, until } => self.permits = Permits::Until(token, until),
+            Change::Doubt => self.permits = Permits::Doubted,
             Change::End => self.permits = Permits::None,
         }
     }
@@ -321,7 +322,7 @@ impl Owner {
     fn seen(&self) -> Option<(Token, leaseproof::BootNanos)> {
         match self.permits {
             Permits::Until(token, until) => Some((token, until)),
-            Permits::None => None,
+            Permits::None | Permits::Doubted => None,
         }
     }
 

@@ -21,6 +21,7 @@ pub fn terms(policy: Policy, reserve: u64) -> Terms {
         renew_timeout: ticks(1),
         reserve: ticks(reserve),
         policy,
+        ahead: Duration::ZERO,
     }
 }
 
@@ -65,6 +66,8 @@ pub struct Owner {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Permits {
     None,
+    /// None until they are extended.
+    Doubted,
     Until(Token, BootNanos),
 }
 
@@ -122,6 +125,7 @@ impl Owner {
             permits: match self.permits {
                 Permits::Until(token, until) if NOW < moment(until) => Permits::Until(renamed(token), moment(until)),
                 Permits::Until(..) | Permits::None => Permits::None,
+                Permits::Doubted => Permits::Doubted,
             },
             look: self
                 .look

@@ -246,7 +246,8 @@ impl World {
         };
         let policy = self.plan.terms.policy;
         let it = &mut self.owners[owner].leases[lease];
-        let valid = it.protocol.permit(now).is_some();
+        let valid = it.protocol.held().is_some_and(|(_, until)| now < until);
+        let doubted = it.protocol.is_doubted();
         let change = it.protocol.renewed(sent, now, mutated);
         let extended = matches!(change, Change::Extend { .. });
         let mut happened = |so: bool, it: Sometimes| {
@@ -260,7 +261,8 @@ impl World {
         happened(applied && it.wish.is_some(), Sometimes::EndedWhileAsked);
         happened(applied && it.doubted, Sometimes::PolicyPatient);
         let unknown = answer == Answer::Unknown && valid;
-        happened(unknown && policy == Policy::Strict, Sometimes::PolicyStrict);
+        happened(unknown && policy == Policy::Strict, Sometimes::Doubted);
+        happened(doubted && extended, Sometimes::DoubtLifted);
         it.doubted = unknown && policy == Policy::Patient;
         change
     }

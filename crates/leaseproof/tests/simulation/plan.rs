@@ -57,7 +57,7 @@ impl Plan {
         } else {
             Policy::Patient
         };
-        let mut terms = Terms::of(&budget, policy);
+        let mut terms = Terms::of(&budget, policy, Duration::from_millis(10));
         if mutant == Mutant::NoReserve {
             terms.reserve = Duration::ZERO;
         }

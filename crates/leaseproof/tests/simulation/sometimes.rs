@@ -47,7 +47,9 @@ sometimes! {
     StoppedInPermit = "a thread was stopped between the look and the clock of a permit";
     StoppedBeforeWrite = "a write left after its permit had ended";
     StaleRefused = "the resource refused a stale write";
-    PolicyStrict = "an unknown outcome ended a lease that was valid still";
+    Doubted = "an unknown outcome ended the belief in a lease that was valid still";
+    DoubtLifted = "the store's word took a doubted lease up again";
+    PermitByDoubt = "a permit was refused by a doubt alone";
     PolicyPatient = "an unknown outcome did not end a lease, and it was renewed later";
 }
 

@@ -104,11 +104,20 @@ impl World {
                     if until <= now && it.validity.until() != BootNanos(0) {
                         self.seen.note(Sometimes::PermitByClock);
                     }
+                    let doubted = it.validity.is_doubted();
                     if now < until {
-                        self.seen.note(Sometimes::PermitByLastLook);
+                        self.seen.note(if doubted {
+                            Sometimes::PermitByDoubt
+                        } else {
+                            Sometimes::PermitByLastLook
+                        });
                     }
                     if self.plan.calm {
                         self.watch.fail(Property::Availability);
+                    }
+                    // The store may say yet that it holds: half of the owners wait for that.
+                    if doubted && self.random.chance(500) {
+                        return Then::Do(Work::Rest);
                     }
                     return self.again(owner, lease);
                 };
