@@ -1,5 +1,6 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
+mod check;
 mod inspect;
 mod millis;
 mod owner;
@@ -7,6 +8,7 @@ mod owner_command;
 mod verify;
 mod watch;
 
+pub use check::{CheckArgs, Format};
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
 pub use owner_command::is_plan;
@@ -40,6 +42,7 @@ const AFTER: &str = "Examples:
   leaseproof verify                                        the reference owner on the embedded store
   leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
   leaseproof verify leaseproof.toml --json                 in CI
+  leaseproof check leaseproof.toml --gc-log gc.log         does the budget hold
   leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
   leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
   leaseproof explain LP004
@@ -51,6 +54,8 @@ Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tel
 pub enum Verb {
     /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
     Verify(Box<VerifyArgs>),
+    /// Checks a safety budget, or lock settings of known systems; runs nothing.
+    Check(Box<CheckArgs>),
     /// A read-only look at a lease in use: the first ten minutes of an incident.
     Inspect(Box<InspectArgs>),
     /// Monitors leases in use: what the store grants against what the owner believes.

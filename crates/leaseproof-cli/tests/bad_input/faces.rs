@@ -102,7 +102,7 @@ fn closed_stdout_ok() {
 #[test]
 fn help_has_examples_ok() {
     let room = Room::new();
-    for verb in ["", "verify", "owner", "explain", "undo", "completions", "man"] {
+    for verb in ["", "verify", "check", "owner", "explain", "undo", "completions", "man"] {
         let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let ran = room.run(&arguments);
         ran.proven();
