@@ -172,7 +172,7 @@ impl Lease {
             Phase::Released(Ok(())) => Some(Ok(())),
             Phase::Released(Err(reason)) => Some(Err(ReleaseError::Unknown { reason: reason.clone() })),
             // What was refused is another's: nothing is given back.
-            Phase::Over(loss) if self.shared.by_guard && *loss != Loss::Refused => None,
+            Phase::Over(loss) if self.shared.by_guard && loss.gives_back() => None,
             Phase::Over(loss) => Some(Err(ReleaseError::Lost { loss: *loss })),
             Phase::Waiting(_) | Phase::Held => None,
         }

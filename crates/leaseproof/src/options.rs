@@ -5,6 +5,7 @@ use crate::budget::Sound;
 use crate::clock::boot_now;
 use crate::error::AcquireError;
 use crate::event::Event;
+use crate::flaw::Bent;
 use crate::keeper::Keeper;
 use crate::lease::Lease;
 use crate::metrics::Metrics;
@@ -13,7 +14,7 @@ use crate::shared::{Phase, Shared, Wish};
 use crate::store::Store;
 use leaseproof_model::clock::BootNanos;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What is called for each event, on the thread that renews: it must not block.
@@ -27,12 +28,14 @@ pub struct Options {
     budget: Sound,
     owner: Option<String>,
     wait: Option<Duration>,
+    stop: Option<Arc<AtomicBool>>,
     policy: Policy,
     work_limit: Option<Duration>,
     ahead: Duration,
     by_guard: bool,
     observer: Option<Observer>,
     metrics: Arc<Metrics>,
+    bent: Bent,
 }
 
 impl Options {
@@ -45,12 +48,14 @@ impl Options {
             budget: *budget,
             owner: None,
             wait: None,
+            stop: None,
             policy: Policy::Strict,
             work_limit: None,
             ahead: Duration::from_millis(10),
             by_guard: false,
             observer: None,
             metrics: Arc::new(Metrics::new()),
+            bent: Bent::default(),
         }
     }
 
@@ -66,6 +71,14 @@ impl Options {
     #[must_use]
     pub fn wait_for(mut self, span: Duration) -> Self {
         self.wait = Some(span);
+        self
+    }
+
+    /// Waits no longer once this is set: for programs that are asked to end. It is looked at ten times a second.
+    /// [`Self::acquire_async`] is dropped instead.
+    #[must_use]
+    pub fn until(mut self, stop: &Arc<AtomicBool>) -> Self {
+        self.stop = Some(Arc::clone(stop));
         self
     }
 
@@ -113,6 +126,14 @@ impl Options {
         self
     }
 
+    /// Breaks it on purpose. For tests only.
+    #[cfg(feature = "flaws")]
+    #[must_use]
+    pub fn flaw(mut self, flaw: crate::flaw::Flaw) -> Self {
+        self.bent = Bent { flaw: Some(flaw) };
+        self
+    }
+
     /// Waits for the lease on this thread.
     ///
     /// # Errors
@@ -122,7 +143,13 @@ impl Options {
         let lease = self.start()?;
         loop {
             match lease.shared.phase() {
-                Phase::Waiting(last) => self.still_in_time(&lease, began, last)?,
+                Phase::Waiting(last) => {
+                    if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                        lease.shared.ask(Wish::End(Loss::Released));
+                        return Err(AcquireError::Stopped);
+                    }
+                    self.still_in_time(&lease, began, last)?;
+                }
                 _ => return Ok(lease),
             }
             let until = self.wait.map_or(BootNanos(u64::MAX), |wait| began.plus(wait));
@@ -165,7 +192,7 @@ impl Options {
     pub(crate) fn start(&self) -> Result<Lease, AcquireError> {
         let numbers = self.budget.less(self.store.early_slack())?;
         let store = leaseproof_store::open_lease(&self.store.0, numbers.renew_timeout)?;
-        let shared = Arc::new(Shared::new(self.by_guard));
+        let shared = Arc::new(Shared::new(self.by_guard, self.bent));
         let keeper = Keeper {
             store,
             key: self.key.clone(),
@@ -175,6 +202,7 @@ impl Options {
             shared: Arc::clone(&shared),
             observer: self.observer.clone(),
             metrics: Arc::clone(&self.metrics),
+            bent: self.bent,
         };
         std::thread::Builder::new()
             .name("lease".to_owned())
