@@ -1,10 +1,14 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
+#[cfg(feature = "gate")]
+pub mod gate;
 mod inspect;
 mod owner;
 mod verify;
 mod watch;
 
+#[cfg(feature = "gate")]
+pub use gate::GateArgs;
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
 pub use verify::VerifyArgs;
@@ -51,6 +55,9 @@ pub enum Verb {
     Inspect(Box<InspectArgs>),
     /// Monitors leases in use: what the store grants against what the owner believes.
     Watch(Box<WatchArgs>),
+    /// Enforces fencing tokens in front of, or inside, a resource; tests a resource's fence.
+    #[cfg(feature = "gate")]
+    Gate(Box<GateArgs>),
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.

@@ -1,6 +1,8 @@
 //! One file a verb.
 
 mod explain;
+#[cfg(feature = "gate")]
+mod gate;
 mod inspect;
 mod owner;
 mod shell;
@@ -21,6 +23,8 @@ pub fn dispatch(args: Args) -> ExitCode {
         Verb::Verify(args) => verify::run(&args),
         Verb::Inspect(args) => inspect::run(*args),
         Verb::Watch(args) => watch::run(&args),
+        #[cfg(feature = "gate")]
+        Verb::Gate(args) => gate::run(*args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
         Verb::Undo { out, store } => undo::run(&out, store.as_deref()),

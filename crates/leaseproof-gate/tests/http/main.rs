@@ -1,0 +1,7 @@
+//! The gate in front of an HTTP resource, from both of its sides.
+
+mod bad;
+mod order;
+mod pass;
+mod resource;
+mod rig;
