@@ -12,4 +12,5 @@
 pub mod http;
 pub mod lane;
 pub mod marks;
+pub mod sql;
 pub mod token;
