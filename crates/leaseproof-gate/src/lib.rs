@@ -12,5 +12,6 @@
 pub mod http;
 pub mod lane;
 pub mod marks;
+pub mod redis;
 pub mod sql;
 pub mod token;
