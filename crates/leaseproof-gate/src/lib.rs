@@ -9,6 +9,7 @@
 //! - [`redis`]: the function, or the scripts, that do so in Redis
 //! - [`contract`]: the test of any resource's fence
 
+pub mod contract;
 pub mod http;
 pub mod lane;
 pub mod marks;

@@ -1,9 +1,13 @@
 //! `leaseproof gate`.
 
+mod test;
+
 use super::{print_all, wrong};
 use crate::args::GateArgs;
-use crate::args::gate::{HttpArgs, Place};
+use crate::args::gate::{DialectName, FencedName, HttpArgs, Place, RedisArgs, SqlArgs};
 use leaseproof_gate::http::{Bound, Settings, methods};
+use leaseproof_gate::redis::{Fenced, UNDO, library, mark_of, script};
+use leaseproof_gate::sql::{Dialect, Fence};
 use leaseproof_lab::plan::parse_duration;
 use leaseproof_model::verdict::Verdict;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -15,6 +19,9 @@ use tokio::sync::oneshot;
 pub fn run(args: GateArgs) -> ExitCode {
     let done = match args.place {
         Place::Http(args) => http(args),
+        Place::Sql(args) => sql(&args),
+        Place::Redis(args) => redis(&args),
+        Place::Test(args) => test::run(args),
     };
     done.unwrap_or_else(|says| wrong(&says))
 }
@@ -60,6 +67,42 @@ fn http(args: HttpArgs) -> Result<ExitCode, String> {
             Ok(ExitCode::from(Verdict::CannotTell.exit_status()))
         }
     }
+}
+
+fn sql(args: &SqlArgs) -> Result<ExitCode, String> {
+    let dialect = match args.dialect {
+        DialectName::Postgres => Dialect::Postgres,
+        DialectName::Sqlite => Dialect::Sqlite,
+        DialectName::Mysql => Dialect::Mysql,
+    };
+    let fence = Fence::new(dialect, &args.table, &args.key, &args.token, args.allow_delete)?;
+    print_all(&if args.undo { fence.undo() } else { fence.migration() })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn redis(args: &RedisArgs) -> Result<ExitCode, String> {
+    let text = match (&args.key, args.eval) {
+        (Some(key), _) => calls(key)?,
+        (None, Some(name)) => script(match name {
+            FencedName::Set => Fenced::Set,
+            FencedName::Del => Fenced::Del,
+            FencedName::Hset => Fenced::Hset,
+        }),
+        (None, None) if args.undo => UNDO.to_owned(),
+        (None, None) => library(),
+    };
+    print_all(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// How a key is written to.
+fn calls(key: &str) -> Result<String, String> {
+    let mark = mark_of(key).map_err(|error| format!("--key: {error}"))?;
+    let lines = Fenced::ALL.map(|it| format!("FCALL fenced_{} 2 {key} {mark} TOKEN {}", it.as_str(), it.arguments()));
+    Ok(format!(
+        "mark  {mark}\n{}\n",
+        lines.map(|line| line.trim_end().to_owned()).join("\n")
+    ))
 }
 
 /// The first signal ends it in order, the second at once.
