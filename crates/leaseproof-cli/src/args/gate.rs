@@ -242,13 +242,12 @@ pub enum TargetArgs {
 }
 
 const TEST_AFTER: &str = "Examples:
-  leaseproof gate test http http://127.0.0.1:8081/{key} --read http://127.0.0.1:8081/{key}
-  leaseproof gate test sql postgres://me@127.0.0.1/app \"INSERT INTO accounts (id, v, token) VALUES ('{key}', \
-      '{value}', {token}) ON CONFLICT (id) DO UPDATE SET v = EXCLUDED.v, token = EXCLUDED.token\"
+  leaseproof gate test http http://127.0.0.1:8081/{key} --method PUT --read http://127.0.0.1:8081/{key}
+  leaseproof gate test sql sqlite:app.db \"UPDATE jobs SET v = '{value}', token = {token} WHERE id = 'test'\"
   leaseproof gate test redis redis://127.0.0.1:6379
-  leaseproof gate test command './write --token {token} {value}' --restart-command 'systemctl restart app'
+  leaseproof gate test command './write {token} {value}' --restart-command 'systemctl restart app'
 
-{token}, {value}, {key} and {mark} (the Redis key of the mark) are put in. It raises the mark of what it writes to: use
-{key}, or a resource that nobody needs.
+Put in are {token}, {value}, {key}, and {mark}: the Redis key of the key's mark.
+It raises the mark of what it writes to: use {key}, or a resource that nobody needs.
 
 Exit status: 0 proven, of what was asked, 1 violated, 2 the call is wrong, 3 cannot tell.";

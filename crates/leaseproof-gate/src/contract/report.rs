@@ -71,9 +71,9 @@ impl Demand {
     pub fn how(self) -> &'static str {
         match self {
             Self::RestartRemembered => "give --restart-command",
-            Self::RefusedNotApplied => "give --read",
+            Self::RefusedNotApplied => "give --read; it needs something that is refused",
             Self::ExactNumbers => "use {key}, or --large: it raises the mark above 2^53",
-            _ => "",
+            _ => "it needs a first write that is accepted",
         }
     }
 }

@@ -122,7 +122,7 @@ fn every_order_of_four_writes() {
     assert_eq!(orders, STATES);
 }
 
-const STATES: u64 = 512;
+const STATES: u64 = 621;
 
 proptest! {
     #[test]

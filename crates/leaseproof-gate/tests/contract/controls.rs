@@ -87,7 +87,7 @@ fn what_is_not_asked_is_said() {
         text.contains("restart-remembered   not asked: give --restart-command"),
         "{text}"
     );
-    assert!(text.contains("refused-not-applied  not asked: give --read"), "{text}");
+    assert!(text.contains("refused-not-applied  not asked: give --read;"), "{text}");
 }
 
 #[test]

@@ -170,6 +170,26 @@ fn key_and_mark_are_in_one_slot() {
     }
 }
 
+/// A reader that was paused between its read and its fill of the cache: the version of what it read is its token.
+#[test]
+fn a_stale_cache_fill_stays_out() {
+    for (server, by) in all("a_stale_cache_fill_stays_out") {
+        let keys = ["cache:7", "{cache:7}:fence"];
+        let fill =
+            |version: &str, value: &str| call(&server, by, Fenced::Set, &keys, &[version, value, "PX", "100000"]);
+        assert_eq!(fill("1", "first"), "OK");
+        // Another one changed the value meanwhile, and took the cached one away.
+        assert_eq!(call(&server, by, Fenced::Del, &keys, &["2"]), "1");
+        assert!(fill("1", "first").starts_with("STALE"), "{by:?}");
+        assert_eq!(server.cli(&["GET", "cache:7"]), "", "{by:?}");
+        assert_eq!(fill("2", "second"), "OK");
+        // The value expires, the mark does not.
+        server.cli(&["PEXPIRE", "cache:7", "0"]);
+        assert!(fill("1", "first").starts_with("STALE"), "{by:?}");
+        assert_eq!(fill("2", "second"), "OK");
+    }
+}
+
 #[test]
 fn undone() {
     let Ok(server) = RedisServer::start() else {
