@@ -73,12 +73,13 @@ pub struct HttpArgs {
 }
 
 const HTTP_AFTER: &str = "Examples:
-  leaseproof gate http --upstream http://127.0.0.1:8080 --marks /var/lib/gate/marks --listen 127.0.0.1:8081
+  leaseproof gate http --upstream http://127.0.0.1:8080 --listen 127.0.0.1:8081 --marks marks
   leaseproof gate http --upstream http://127.0.0.1:8080 --marks marks --key path:2
   curl -X PUT -H 'Fencing-Token: 41' -d new http://127.0.0.1:8081/accounts/7
 
-Answers of its own: 409 stale token, with the greatest; 428 no token, 400 a bad one; 507 the mark can't be stored;
-504 the upstream has not answered, or an older write is still under way there. See docs/gate.md.";
+Answers of its own: 409 stale token, with the greatest; 428 no token; 400 a bad one;
+507 the mark can't be stored; 504 no answer yet, of this write or of an older one that it waits for.
+See docs/gate.md.";
 
 /// The arguments of `gate sql`.
 #[derive(Debug, Args)]
@@ -167,7 +168,7 @@ pub struct TestArgs {
     /// The key that is put in for {key} [default: one that nobody else has].
     #[arg(long, value_name = "KEY", global = true)]
     pub key: Option<String>,
-    /// Use tokens above 2^53, too, with a key that was given, or none; its own keys get them anyway.
+    /// Use tokens above 2^53, too, where the key is not this run's own; that one gets them anyway.
     #[arg(long, global = true)]
     pub large: bool,
     /// A shell's command that restarts the resource: does it remember?
@@ -242,8 +243,8 @@ pub enum TargetArgs {
 }
 
 const TEST_AFTER: &str = "Examples:
-  leaseproof gate test http http://127.0.0.1:8081/{key} --method PUT --read http://127.0.0.1:8081/{key}
-  leaseproof gate test sql sqlite:app.db \"UPDATE jobs SET v = '{value}', token = {token} WHERE id = 'test'\"
+  leaseproof gate test http http://127.0.0.1:81/{key} --method PUT --read http://127.0.0.1:81/{key}
+  leaseproof gate test sql sqlite:app.db \"UPDATE t SET v = '{value}', token = {token} WHERE id = 'test'\"
   leaseproof gate test redis redis://127.0.0.1:6379
   leaseproof gate test command './write {token} {value}' --restart-command 'systemctl restart app'
 
