@@ -7,7 +7,7 @@
 //! - [`moment`]: a moment is a closed interval, never a bare number
 //! - [`truth`]: yes, no, cannot tell
 //! - [`name`]: owners, processes, holders, tokens
-//! - [`budget`]: the safety budget and its margin
+//! - [`budget`]: the safety budget and its margin; [`duration`]: how its spans are written
 //! - [`store`]: what an adapter states about its store, as data
 //! - [`scenario`]: what a scenario asks, and its premises, as data
 //! - [`event`], [`history`]: the record
@@ -17,6 +17,7 @@
 
 pub mod budget;
 pub mod clock;
+pub mod duration;
 pub mod event;
 mod evidence;
 pub mod fence;

@@ -6,6 +6,7 @@ use crate::{clock::boot_now, wire::Failed};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
 use leaseproof_model::moment::Moment;
+use std::time::Duration;
 
 /// Why the store itself refused, definitely. Only this ends a holder's belief: an attempt that never
 /// reached the store is *not applied* too, and says nothing about who holds the lease.
@@ -33,6 +34,8 @@ pub struct Done<T> {
     pub reason: Option<String>,
     /// From before the request was sent to after the answer was read (or the deadline passed).
     pub during: Moment,
+    /// The store's own wall time at which it was applied, since 1970, where the store gives it along.
+    pub store_time: Option<Duration>,
 }
 
 /// What a step came to, without its moments.
@@ -59,6 +62,7 @@ impl<T> Done<T> {
             refusal: None,
             reason: None,
             during,
+            store_time: None,
         }
     }
 
@@ -74,6 +78,7 @@ impl<T> Done<T> {
             refusal: Some(refusal),
             reason: Some(reason.to_owned()),
             during,
+            store_time: None,
         }
     }
 
@@ -84,6 +89,7 @@ impl<T> Done<T> {
             refusal: None,
             reason: Some(reason.to_string()),
             during,
+            store_time: None,
         }
     }
 
@@ -94,6 +100,16 @@ impl<T> Done<T> {
             refusal: None,
             reason: Some(reason.to_string()),
             during,
+            store_time: None,
+        }
+    }
+
+    /// The same, with the store's own time in microseconds since 1970.
+    #[cfg(any(feature = "postgres", feature = "redis"))]
+    pub(crate) fn at_store_micros(self, micros: i64) -> Self {
+        Self {
+            store_time: u64::try_from(micros).ok().map(Duration::from_micros),
+            ..self
         }
     }
 

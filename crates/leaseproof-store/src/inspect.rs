@@ -6,7 +6,9 @@ use crate::consul;
 use crate::etcd;
 #[cfg(feature = "postgres")]
 use crate::postgres;
+#[cfg(feature = "redis")]
 use crate::redis;
+#[cfg(feature = "sqlite")]
 use crate::sqlite;
 use crate::url::StoreUrl;
 #[cfg(feature = "zookeeper")]
@@ -103,7 +105,9 @@ pub trait Inspect: Observe {
 /// As [`crate::open_observer`].
 pub fn open_inspector(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Inspect>, StoreError> {
     Ok(match url {
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => redis::inspector(url, timeout)?,
+        #[cfg(feature = "sqlite")]
         StoreUrl::Sqlite(file) => Box::new(sqlite::Inspector::open(file, timeout)?),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Inspector::open(server, timeout)?),
@@ -118,7 +122,9 @@ pub fn open_inspector(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Inspe
 
 /// Everything that `inspect` may send, by store.
 pub const ALLOWED: &[(&str, &[Allowed])] = &[
+    #[cfg(feature = "redis")]
     ("redis", redis::ALLOWED),
+    #[cfg(feature = "sqlite")]
     ("sqlite", sqlite::ALLOWED),
     #[cfg(feature = "etcd")]
     ("etcd", etcd::ALLOWED),

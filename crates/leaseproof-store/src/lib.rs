@@ -12,6 +12,35 @@
 //! - `wire`: the bytes between us and a server; `http`: requests on them
 //! - `sqlite`, `redis`, `etcd`, `postgres`, `zookeeper`, `consul`: the adapters
 
+// A build with some of the stores leaves gaps that the whole one has not, and the whole one is linted.
+#![cfg_attr(
+    not(all(
+        feature = "sqlite",
+        feature = "redis",
+        feature = "etcd",
+        feature = "postgres",
+        feature = "zookeeper",
+        feature = "consul"
+    )),
+    allow(
+        dead_code,
+        irrefutable_let_patterns,
+        unreachable_patterns,
+        unused_imports,
+        unused_variables
+    )
+)]
+
+#[cfg(not(any(
+    feature = "sqlite",
+    feature = "redis",
+    feature = "etcd",
+    feature = "postgres",
+    feature = "zookeeper",
+    feature = "consul"
+)))]
+compile_error!("no store: turn at least one of the features sqlite, redis, etcd, postgres, zookeeper, consul on");
+
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -31,9 +60,11 @@ mod inspect;
 mod patience;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "redis")]
 mod redis;
 mod role;
 mod seen;
+#[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod url;
 mod value;
@@ -94,6 +125,11 @@ pub trait Observe: Send {
     /// that.
     fn may_be_behind(&self) -> bool {
         false
+    }
+
+    /// What was found out about the way to the store and should be told, once: that a slower one is taken, say.
+    fn note(&mut self) -> Option<String> {
+        None
     }
 
     /// The leases below a prefix, as far as the store has a trace of them (a lease or its token
@@ -219,7 +255,9 @@ pub trait Administer: Send {
 /// When nothing answers there, or it refuses. A replica may be observed.
 pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {
     Ok(match url {
+        #[cfg(feature = "sqlite")]
         StoreUrl::Sqlite(file) => Box::new(sqlite::Observer::open(file, timeout)?),
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => redis::observer(url, timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Observer::open(server, timeout)?),
@@ -239,7 +277,9 @@ pub fn open_observer(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Observ
 /// When the URL names something that can't be used (a CA file that isn't there).
 pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn Lease>, StoreError> {
     Ok(match url {
+        #[cfg(feature = "sqlite")]
         StoreUrl::Sqlite(file) => Box::new(sqlite::Owner::open(file)),
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => redis::lease(url, connect_timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Owner::open(server, connect_timeout)?),
@@ -258,7 +298,9 @@ pub fn open_lease(url: &StoreUrl, connect_timeout: Duration) -> Result<Box<dyn L
 /// When nothing answers there, it refuses, or it is a replica.
 pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
     Ok(match url {
+        #[cfg(feature = "sqlite")]
         StoreUrl::Sqlite(file) => Box::new(sqlite::Administrator::open(file, timeout)),
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => redis::administrator(url, timeout)?,
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => Box::new(etcd::Administrator::open(server, timeout)?),
@@ -271,6 +313,18 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
     })
 }
 
+/// What the store at `url` may cut off a TTL, at most; nothing is asked of it.
+#[must_use]
+pub fn early_slack(url: &StoreUrl) -> Duration {
+    match url {
+        #[cfg(feature = "redis")]
+        StoreUrl::Redis(url) => redis::early_slack(url),
+        #[cfg(feature = "postgres")]
+        StoreUrl::Postgres(_) => postgres::EARLY_SLACK,
+        _ => Duration::ZERO,
+    }
+}
+
 /// The store's semantics, asked of the store where they depend on its version or its settings.
 ///
 /// On etcd this grants and revokes a lease of one second that has no key: only an answer to a grant
@@ -280,7 +334,9 @@ pub fn open_administrator(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn A
 /// As [`open_observer`].
 pub fn facts(url: &StoreUrl, timeout: Duration) -> Result<StoreFacts, StoreError> {
     match url {
+        #[cfg(feature = "sqlite")]
         StoreUrl::Sqlite(_) => Ok(sqlite::facts()),
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => Ok(redis::observer(url, timeout)?.facts().clone()),
         #[cfg(feature = "etcd")]
         StoreUrl::Etcd(server) => etcd::facts(server, timeout),

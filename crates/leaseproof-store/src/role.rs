@@ -11,6 +11,7 @@ use std::time::Duration;
 /// When nobody says so within `timeout`, or nobody names another in stores of this kind.
 pub fn primary(url: &StoreUrl, timeout: Duration) -> Result<(String, u16), StoreError> {
     match url {
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => crate::redis::primary(url, timeout),
         other => Err(StoreError::Unexpected(format!("nobody watches {other}"))),
     }
@@ -28,6 +29,7 @@ pub fn role(url: &StoreUrl, timeout: Duration) -> Result<Role, StoreError> {
         StoreUrl::ZooKeeper(url) => crate::zookeeper::role(url, timeout),
         #[cfg(feature = "consul")]
         StoreUrl::Consul(url) => crate::consul::role(url, timeout),
+        #[cfg(feature = "redis")]
         StoreUrl::Redis(url) => crate::redis::role(url, timeout),
         other => Err(StoreError::Unexpected(format!(
             "{other} is one server: nobody leads it"

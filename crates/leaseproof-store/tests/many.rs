@@ -6,7 +6,7 @@ mod redis_server;
 
 use leaseproof_store::{StoreError, StoreUrl, open_administrator, open_lease, open_observer};
 use redis_server::RedisServer;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TIMEOUT: Duration = Duration::from_secs(5);
 const TTL: Duration = Duration::from_secs(60);
@@ -165,4 +165,38 @@ fn a_user_that_may_only_read_can_read_many() {
     server.cli(&["ACL", "SETUSER", "eye", "-get"]);
     let refused = observer.read_many(&["one"]).expect_err("it may not").to_string();
     assert!(refused.contains("NOPERM") && !refused.contains("geheim"), "{refused}");
+}
+
+/// A server keeps the connections of those that read when it becomes a replica, and when it is none any more.
+#[test]
+fn a_role_that_changes_is_seen_on_an_open_connection() {
+    let test = "a_role_that_changes_is_seen_on_an_open_connection";
+    let (server, primary) = match (RedisServer::start(), RedisServer::start()) {
+        (Ok(server), Ok(primary)) => (server, primary),
+        (Err(why), _) | (_, Err(why)) => return redis_server::skip(test, &why),
+    };
+    let url: StoreUrl = server.url().parse().expect("a URL");
+    let mut observer = open_observer(&url, TIMEOUT).expect("the store");
+    let mut epochs = Vec::new();
+    for (role, behind) in [
+        (vec!["REPLICAOF", "NO", "ONE"], false),
+        (vec!["REPLICAOF", "127.0.0.1", &primary.port().to_string()], true),
+        (vec!["REPLICAOF", "NO", "ONE"], false),
+    ] {
+        server.cli(&role);
+        let end = Instant::now() + 6 * TIMEOUT;
+        loop {
+            // While it takes over the primary's data it may refuse.
+            let answers = observer.read_many(&["any"]).unwrap_or_default();
+            if let Some(Ok((_, reading))) = answers.into_iter().next()
+                && observer.may_be_behind() == behind
+            {
+                epochs.push(reading.epoch.expect("it is told"));
+                break;
+            }
+            assert!(Instant::now() < end, "{role:?} is not seen");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    assert!(epochs[0] != epochs[1] && epochs[0] == epochs[2], "{epochs:?}");
 }

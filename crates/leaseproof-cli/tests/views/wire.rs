@@ -1,8 +1,15 @@
 //! What the bytes of a connection ask for, by each protocol. What is of another form is a failure of the
 //! test.
 
-/// HTTP: method and path of each request, without its query; and the bodies beside them.
+use std::future::poll_fn;
+use std::task::Poll;
+use tokio::io::AsyncWriteExt as _;
+
+/// HTTP: method and path of each request, without its query; and the bodies beside them, those of HTTP/1.
 pub fn http(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
+    if bytes.starts_with(b"PRI * HTTP/2.0") {
+        return http2(bytes).into_iter().map(|name| (name, Vec::new())).collect();
+    }
     let mut found = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -24,6 +31,37 @@ pub fn http(bytes: &[u8]) -> Vec<(String, Vec<u8>)> {
         rest = &rest[end + 4 + length..];
     }
     found
+}
+
+/// HTTP/2: method and path of each request, as a server takes them from these bytes.
+pub fn http2(bytes: &[u8]) -> Vec<String> {
+    /// All is in memory: after so many looks in a row that find nothing there is nothing more.
+    const LOOKS: u32 = 100;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("an event loop");
+    runtime.block_on(async {
+        // The end stays open: a server forgets what a closed connection had asked for.
+        let (near, mut far) = tokio::io::duplex(bytes.len() + 1);
+        far.write_all(bytes).await.expect("there is room");
+        let replayed = tokio::io::join(near, tokio::io::sink());
+        let mut connection = h2::server::handshake(replayed).await.expect("a preface");
+        let mut found = Vec::new();
+        let mut looks = 0;
+        while looks < LOOKS {
+            match poll_fn(|context| Poll::Ready(connection.poll_accept(context))).await {
+                Poll::Ready(Some(Ok((request, _)))) => {
+                    found.push(format!("{} {}", request.method(), request.uri().path()));
+                    looks = 0;
+                }
+                Poll::Ready(Some(Err(error))) => panic!("{error}"),
+                Poll::Ready(None) => break,
+                Poll::Pending => looks += 1,
+            }
+            tokio::task::yield_now().await;
+        }
+        found
+    })
 }
 
 /// PostgreSQL: the text of each statement, and of each batch.

@@ -1,7 +1,6 @@
 //! What to run: `leaseproof.toml`, the command line's overrides, and their checks.
 
 mod complaint;
-mod duration;
 mod file;
 mod fit;
 mod init;
@@ -13,13 +12,13 @@ mod wanted;
 mod watch;
 
 pub use complaint::PlanError;
-pub use duration::parse_duration;
 pub use file::{
     BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable,
     WatchTable,
 };
 pub use fit::{Fitted, fit};
 pub use init::commented_plan;
+pub use leaseproof_model::duration::parse_duration;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};
 pub use resolve::{from_command_line, load, resolve};

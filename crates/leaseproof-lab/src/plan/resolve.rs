@@ -1,7 +1,6 @@
 //! The plan with all defaults filled in and every check made that needs no store.
 
 use super::complaint::{Place, PlanError};
-use super::duration::parse_duration;
 use super::file::{BudgetTable, LinesTable, PlanFile, Text};
 use super::margin::margin_refusal;
 use super::nearest::nearest;
@@ -10,6 +9,7 @@ use super::wanted::{FreezeMethod, OwnerPlan, Plan, StorePlan};
 use crate::owner::LinePatterns;
 use crate::scenarios::catalogue;
 use leaseproof_model::budget::Budget;
+use leaseproof_model::duration::parse_duration;
 use leaseproof_model::scenario::ScenarioId;
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -62,6 +62,8 @@ pub enum Notice {
     StoreEpoch(String),
     /// The store's clock stepped.
     StoreStepped,
+    /// How the store is asked, where that is not the usual way, in the adapter's words.
+    StoreWay(String),
     /// The monitor itself did not run.
     Blind(Duration),
     /// A key that is no lease, in the store's words.

@@ -32,6 +32,7 @@ pub fn line(notice: &Notice) -> String {
         Notice::StoreBack => "the store answers again".to_owned(),
         Notice::StoreEpoch(epoch) => format!("another process or role of the store answers: {}", shown(epoch)),
         Notice::StoreStepped => "the store's clock stepped: renewals across it are not judged".to_owned(),
+        Notice::StoreWay(how) => shown(how),
         Notice::Blind(by) => format!(
             "this monitor did not run for {}: nothing is judged from that span",
             span(*by)

@@ -158,5 +158,6 @@ fn done<T>(work: impl FnOnce() -> Answer<T>) -> Done<T> {
         refusal,
         reason,
         during,
+        store_time: None,
     }
 }

@@ -1,5 +1,6 @@
 //! Everything that looking at an etcd cluster may send, checked in one place before a byte leaves.
 
+use crate::etcd::protobuf::has_only_ranges;
 use crate::http::Request;
 use crate::inspect::Allowed;
 
@@ -26,6 +27,14 @@ pub(crate) const ALLOWED: &[Allowed] = &[
         "POST /v3/lease/timetolive",
         "a reading: what is left of the lease; and which keys are attached to it",
     ),
+    Allowed::always(
+        "POST /etcdserverpb.Lease/LeaseTimeToLive",
+        "by gRPC, many at once: what is left of the leases (`watch` only)",
+    ),
+    Allowed::always(
+        "POST /etcdserverpb.KV/Txn",
+        "by gRPC, many readings in one (`watch` only): refused unless every operation in it is a range",
+    ),
 ];
 
 /// Whether a request is one of them.
@@ -38,7 +47,13 @@ pub(super) fn may_send(method: &str, path: &str, body: &[u8]) -> bool {
     let listed = ALLOWED
         .iter()
         .any(|it| it.request.split_once(' ') == Some((method, path)));
-    listed && (path != "/v3/kv/txn" || only_ranges(body))
+    listed
+        && match path {
+            "/v3/kv/txn" => only_ranges(body),
+            // By gRPC, which is a POST, too.
+            "/etcdserverpb.KV/Txn" => has_only_ranges(body),
+            _ => true,
+        }
 }
 
 /// Whether a transaction changes nothing. Its operations are named `request_…` or `request…`; keys and
@@ -70,6 +85,12 @@ mod tests {
             ("/v3/kv/deleterange", "{}", false),
             ("/v3/lease/keepalive", "{}", false),
             ("/v3/lease/grant", "{}", false),
+            ("/etcdserverpb.Lease/LeaseTimeToLive", "", true),
+            ("/etcdserverpb.Lease/LeaseRevoke", "", false),
+            ("/etcdserverpb.Lease/LeaseTimeToLives", "", false),
+            ("/etcdserverpb.KV/Range", "", false),
+            ("/etcdserverpb.KV/Txn", "\x12\x05\x0a\x03\x0a\x01a", true),
+            ("/etcdserverpb.KV/Txn", "\x12\x05\x12\x03\x0a\x01a", false),
             ("/v3/maintenance/alarm", "{}", false),
             ("/v3/kv/txn", r#"{"success":[{"request_range":{"key":"YQ=="}}]}"#, true),
             (

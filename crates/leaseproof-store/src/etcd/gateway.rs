@@ -90,6 +90,11 @@ impl Gateway {
         self.client.disconnect();
     }
 
+    /// Asks another member from the next use on, where there is one.
+    pub(super) fn move_on(&mut self) {
+        self.client.move_on();
+    }
+
     /// Asks this member from the next use on.
     pub(super) fn prefer(&mut self, member: usize) {
         self.client.prefer(member);

@@ -1,8 +1,10 @@
-//! etcd: a key attached to a lease, created in a transaction; spoken to by its JSON gateway.
+//! etcd: a key attached to a lease, created in a transaction; spoken to by its JSON gateway, and by gRPC for
+//! readings of many keys.
 //!
 //! - `expiry`: what whole seconds, looked at again and again, say of the expiry
 //! - `layout`: what is stored, and how a grant's name gives its lease
 //! - `gateway`: calls, the login, and which errors mean *certainly not done*
+//! - `many`, `grpc`, `protobuf`: readings of many keys at once
 //! - `lease`: granting and revoking leases
 //! - `place`: where a lease lies, in our own layout and in that of `etcdctl lock`
 //!
@@ -13,6 +15,7 @@ mod administrator;
 mod allow;
 mod expiry;
 mod gateway;
+mod grpc;
 mod inspector;
 mod layout;
 mod lease;
@@ -22,6 +25,7 @@ mod message;
 mod observer;
 mod owner;
 mod place;
+mod protobuf;
 mod server;
 mod tools;
 

@@ -14,7 +14,6 @@ use crate::etcd::many::{KEYS, Many};
 use crate::etcd::message::{KeyValue, LeaseAnswer, Status};
 use crate::etcd::place::{holder, token};
 use crate::etcd::server::{USUAL_FLOOR, epoch, facts};
-use crate::http::Pipeline;
 use crate::inspect::shown_key;
 use crate::patience::Patience;
 use crate::seen::Seen;
@@ -41,7 +40,7 @@ const UNKNOWN_LEASES: u8 = 8;
 const NAP: Duration = Duration::from_millis(10);
 
 /// Beyond this the shown TTL is that of a leader that has not taken its leases over yet: for ever.
-pub(super) const FOR_EVER: i64 = 9_000_000_000;
+const FOR_EVER: i64 = 9_000_000_000;
 
 /// An observer.
 pub(crate) struct Observer {
@@ -97,9 +96,8 @@ impl Observer {
             Err(StoreError::Refused { why, .. }) if why.contains("permission denied") => String::new(),
             Err(error) => return Err(error),
         };
-        let pipeline = Pipeline::new(gateway.place().clone())?;
         Ok(Self {
-            many: Many::new(url, pipeline, timeout),
+            many: Many::new(url, gateway.place(), timeout)?,
             gateway,
             timeout,
             facts: facts(&version, USUAL_FLOOR, url.layout),
@@ -192,19 +190,7 @@ impl Observer {
         let answer: LeaseAnswer =
             self.gateway
                 .read("lease/timetolive", &json!({ "ID": lease.to_string() }), patience)?;
-        let at = Moment::between(asked, boot_now());
-        Ok(match answer.granted {
-            0 => Shown::NoLease,
-            _ if answer.ttl >= FOR_EVER => Shown::NotYet,
-            granted => Shown::At(
-                Look {
-                    at,
-                    left: answer.ttl,
-                    granted,
-                },
-                epoch(&answer.header),
-            ),
-        })
+        Ok(Shown::by(&answer, Moment::between(asked, boot_now())))
     }
 }
 
@@ -215,6 +201,24 @@ pub(super) enum Shown {
     NoLease,
     /// Its leader is new, and not ready to say.
     NotYet,
+}
+
+impl Shown {
+    /// By an answer that came within `at`.
+    pub(super) fn by(answer: &LeaseAnswer, at: Moment) -> Self {
+        match answer.granted {
+            0 => Self::NoLease,
+            _ if answer.ttl >= FOR_EVER => Self::NotYet,
+            granted => Self::At(
+                Look {
+                    at,
+                    left: answer.ttl,
+                    granted,
+                },
+                epoch(&answer.header),
+            ),
+        }
+    }
 }
 
 impl Observe for Observer {
@@ -243,6 +247,10 @@ impl Observe for Observer {
 
     fn expiry_seen(&self, key: &str) -> Option<Moment> {
         Some(self.known.get(&shown_key(key.as_bytes()))?.expiry?.looked())
+    }
+
+    fn note(&mut self) -> Option<String> {
+        self.many.note()
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
@@ -300,12 +308,23 @@ impl Observer {
             let asked: Vec<&str> = open.iter().map(|&at| keys[at]).collect();
             let watched: Vec<Option<Watched>> = open.iter().map(|&at| self.known.get(&names[at]).cloned()).collect();
             let now = boot_now();
-            let due = |it: &Option<Watched>| it.as_ref().map_or(0, |it| it.due_lease(now));
+            let all = self.many.asks_all(now);
+            let due = |it: &Option<Watched>| match it {
+                None => 0,
+                Some(it) if all => it.key.lease,
+                Some(it) => it.due_lease(now),
+            };
             let leases: Vec<i64> = watched.iter().map(due).collect();
             let batch = match self.many.ask(&asked, &leases) {
                 Ok(batch) => batch,
                 // One key that is too large, or closed to this user, spoils the whole.
                 Err(error) if is_of_one_key(&error) => break,
+                // The next member is asked in the next round.
+                Err(error @ (StoreError::Unreachable { .. } | StoreError::TimedOut(_))) => {
+                    self.gateway.move_on();
+                    self.many.go_to(self.gateway.place())?;
+                    return Err(error);
+                }
                 Err(error) => return Err(error),
             };
             let mut next = Vec::new();

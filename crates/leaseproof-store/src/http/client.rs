@@ -38,7 +38,7 @@ pub(crate) struct Place {
 
 impl Place {
     /// What stands in the `Host` header.
-    pub(super) fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         match self.host.parse::<Ipv6Addr>() {
             Ok(_) => format!("[{}]:{}", self.host, self.port),
             Err(_) => format!("{}:{}", self.host, self.port),

@@ -7,27 +7,18 @@ use crate::postgres::server::{Server, refusal};
 use crate::postgres::table::Table;
 use crate::url::PostgresUrl;
 use crate::wire::{Gate, Gated, Tls, secured, tcp};
-use rustix::net::sockopt;
 use std::error::Error as _;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::{Client, Config, Error, NoTls};
 
 /// "Do you speak TLS?", eight bytes that come before the protocol itself.
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
-
-/// After so much silence the kernel asks whether the other side is still there.
-const KEEPALIVE: Duration = Duration::from_secs(15);
-
-/// Data that isn't acknowledged for so long ends the connection: no request of ours lies in a dead
-/// network's queue to be applied when nobody remembers it.
-const UNACKNOWLEDGED_MS: u32 = 30_000;
 
 /// How often an answer in another protocol is looked for, which would never become a login.
 const GLANCE: Duration = Duration::from_millis(50);
@@ -147,7 +138,6 @@ async fn open(url: &PostgresUrl, tls: Option<&Tls>, access: Access, gate: Arc<Ga
 async fn stream(url: &PostgresUrl, tls: Option<&Tls>, gate: Arc<Gate>) -> Result<Gated, StoreError> {
     let lost = |error: io::Error| unreachable(url, &error);
     let mut stream = tcp(&url.host, url.port).await.map_err(lost)?;
-    watch(&stream).map_err(lost)?;
     if tls.is_some() {
         stream.write_all(&TLS_REQUEST).await.map_err(lost)?;
         // One byte and no more: whatever was slipped in behind it is read as TLS, and fails there.
@@ -164,16 +154,6 @@ async fn stream(url: &PostgresUrl, tls: Option<&Tls>, gate: Arc<Gate>) -> Result
     }
     let inner = secured(stream, tls).await.map_err(lost)?;
     Ok(Gated::over(inner, gate).bounded())
-}
-
-/// Lets the kernel notice a connection that is gone. A session of the server's outlives a client that
-/// vanished for as long as its own settings say; nothing of ours is locked in it.
-fn watch(stream: &TcpStream) -> io::Result<()> {
-    sockopt::set_socket_keepalive(stream, true)?;
-    sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
-    sockopt::set_tcp_keepintvl(stream, KEEPALIVE / 3)?;
-    sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED_MS)?;
-    Ok(())
 }
 
 /// Settles what a session depends on, whatever the server's defaults are, and asks who it is.

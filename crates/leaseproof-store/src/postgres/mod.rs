@@ -27,3 +27,4 @@ pub(crate) use inspector::Inspector;
 pub(crate) use looks::ALLOWED;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
+pub(crate) use server::EARLY_SLACK;

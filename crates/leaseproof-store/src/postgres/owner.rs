@@ -85,7 +85,8 @@ fn judged(rows: &[Row], during: Moment) -> Done<()> {
         return Done::refused(Refusal::Gone, during);
     };
     match (row.try_get::<_, &str>(0), row.try_get::<_, i64>(1)) {
-        (Ok(OURS), Ok(1)) => Done::applied((), during),
+        // Without its time it was applied all the same.
+        (Ok(OURS), Ok(1)) => Done::applied((), during).at_store_micros(row.try_get(2).unwrap_or(-1)),
         (Ok(OURS), Ok(_)) => Done::failed("the row was this grant's, and was not changed", during),
         (Ok(OTHER), Ok(_)) => Done::refused(Refusal::NotTheHolder, during),
         (Ok(_), Ok(_)) => Done::refused(Refusal::Gone, during),

@@ -7,6 +7,9 @@ use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use std::time::Duration;
 use tokio_postgres::error::{DbError, Severity, SqlState};
 
+/// The server's clock is cut to the microsecond when the expiry is made.
+pub(crate) const EARLY_SLACK: Duration = Duration::from_micros(1);
+
 /// MATERIALIZED is of 12, and so is the least that anybody still supports.
 const OLDEST: i32 = 120_000;
 
@@ -71,8 +74,7 @@ impl Server {
         StoreFacts {
             kind: "postgres".to_owned(),
             version: self.version(),
-            // The server's clock is cut to the microsecond when the expiry is made.
-            early_slack: Duration::from_micros(1),
+            early_slack: EARLY_SLACK,
             // A takeover is seen when it is on the server's disk.
             late_bound: Duration::from_millis(100),
             late_ttls: 0,

@@ -166,6 +166,6 @@ judged AS MATERIALIZED (
 changed AS (
     UPDATE {table} AS lease SET {set}
     FROM judged WHERE lease.key = $1 AND verdict = '{OURS}' RETURNING 1)
-SELECT verdict, (SELECT count(*) FROM changed) FROM judged"
+SELECT verdict, (SELECT count(*) FROM changed), (extract(epoch FROM at) * 1000000)::bigint FROM judged"
     )
 }

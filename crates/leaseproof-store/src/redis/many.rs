@@ -9,6 +9,7 @@ use crate::redis::server::Server;
 use crate::redis::wire::{Part, Scanner};
 use crate::url::RedisUrl;
 use crate::wire::{Gate, Gated, Tls};
+use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
 use std::io;
 use std::pin::pin;
@@ -19,6 +20,10 @@ use tokio::runtime::{Builder, Runtime};
 
 /// How much is read at a time.
 const CHUNK: usize = 32 * 1024;
+
+/// A role that was asked for longer ago is asked for again: a server that becomes a replica, or is none any more,
+/// keeps its connections, and says nothing of it to those that read.
+const ROLE_AGE: Duration = Duration::from_secs(1);
 
 /// The reader of many keys; nothing is connected before the first use.
 pub(crate) struct Many {
@@ -37,6 +42,8 @@ struct Link {
     stream: Gated,
     epoch: Option<String>,
     replica: bool,
+    /// When it was asked for its role.
+    known: BootNanos,
     question: Vec<u8>,
     scanner: Scanner,
 }
@@ -99,7 +106,8 @@ impl Many {
         let link = self.link.take();
         let runtime = self.runtime()?;
         let mut link = match link {
-            Some(link) => link,
+            Some(link) if boot_now().since(link.known) < ROLE_AGE => link,
+            Some(link) => self.again_known(&runtime, link, &mut patience)?,
             None => self.connect(&runtime, &mut patience)?,
         };
         batch::question(&mut link.question, keys, self.expiry);
@@ -142,6 +150,16 @@ impl Many {
         link.unwrap_or_else(|| Err(self.unreachable(&format!("no answer within {allowed:?}"))))
     }
 
+    /// The same connection, after its server was asked for its role.
+    fn again_known(&self, runtime: &Runtime, mut link: Link, patience: &mut Patience) -> Result<Link, StoreError> {
+        let learnt = runtime.block_on(async {
+            let work = pin!(self.learn_role(&mut link));
+            patience.wait(work).await
+        });
+        learnt.unwrap_or(Err(StoreError::TimedOut(self.timeout)))?;
+        Ok(link)
+    }
+
     async fn open(&self) -> Result<Link, StoreError> {
         let stream = Gated::connect(
             &self.url.place().host,
@@ -155,6 +173,7 @@ impl Many {
             stream,
             epoch: None,
             replica: false,
+            known: boot_now(),
             question: Vec::new(),
             scanner: Scanner::default(),
         };
@@ -170,9 +189,16 @@ impl Many {
             self.must(&mut link, &[b"SELECT", self.url.db.to_string().as_bytes()])
                 .await?;
         }
+        self.learn_role(&mut link).await?;
+        Ok(link)
+    }
+
+    /// Asks who answers, and whether as a replica.
+    async fn learn_role(&self, link: &mut Link) -> Result<(), StoreError> {
+        link.known = boot_now();
         let mut info = String::new();
         for section in [&b"server"[..], b"replication"] {
-            match self.one(&mut link, &[b"INFO", section]).await? {
+            match self.one(link, &[b"INFO", section]).await? {
                 Part::Bulk(place) => info.push_str(&String::from_utf8_lossy(link.scanner.text(place))),
                 // A read-only user may not be allowed to ask; then the epoch stays unknown.
                 Part::Error(place) if link.scanner.text(place).starts_with(b"NOPERM") => {}
@@ -184,7 +210,7 @@ impl Many {
         }
         let server = Server::parse(&info);
         (link.epoch, link.replica) = (server.epoch(), server.is_replica());
-        Ok(link)
+        Ok(())
     }
 
     async fn one(&self, link: &mut Link, words: &[&[u8]]) -> Result<Part, StoreError> {

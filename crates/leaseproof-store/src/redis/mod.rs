@@ -58,6 +58,14 @@ pub(crate) fn lease(url: &RedisUrl, connect_timeout: Duration) -> Result<Box<dyn
     })
 }
 
+/// See [`early_slack`](crate::early_slack).
+pub(crate) fn early_slack(url: &RedisUrl) -> Duration {
+    match url.way {
+        Way::Quorum => quorum::DRIFT,
+        _ => server::EARLY_SLACK,
+    }
+}
+
 /// See [`open_administrator`](crate::open_administrator).
 pub(crate) fn administrator(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Administer>, StoreError> {
     Ok(match url.way {

@@ -3,7 +3,7 @@
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::redis::client::Client;
-use crate::redis::script::{ACQUIRE, RELEASE, RENEW, millis, run};
+use crate::redis::script::{ACQUIRE, RELEASE, RENEW_TIMED, millis, run};
 use crate::url::RedisUrl;
 use crate::value::{holder_id, new_incarnation, stored};
 use crate::{Grant, Lease};
@@ -65,14 +65,19 @@ impl Lease for Owner {
 
     fn renew(&mut self, grant: &Grant, ttl: Duration, timeout: Duration) -> Done<()> {
         let arguments = [stored(&grant.holder, grant.token), millis(ttl).to_string()];
-        run(
+        let mut at = -1;
+        let done = run(
             &mut self.client,
-            RENEW,
+            RENEW_TIMED,
             &[grant.key.as_bytes()],
             &arguments,
             timeout,
-            applied,
-        )
+            |number| {
+                at = number;
+                applied(number.min(1))
+            },
+        );
+        done.at_store_micros(at)
     }
 
     fn release(&mut self, grant: &Grant, timeout: Duration) -> Done<()> {

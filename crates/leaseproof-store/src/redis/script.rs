@@ -34,6 +34,16 @@ if not value then return -2 end
 if value ~= ARGV[1] then return -1 end
 return redis.call('PEXPIRE', KEYS[1], ARGV[2])";
 
+/// As [`RENEW`], but gives the server's time in microseconds instead of 1. The time is asked for last: before a
+/// write, old servers refuse a command whose answer differs from server to server.
+pub(crate) const RENEW_TIMED: &str = "\
+local value = redis.call('GET', KEYS[1])
+if not value then return -2 end
+if value ~= ARGV[1] then return -1 end
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+local time = redis.call('TIME')
+return time[1] * 1000000 + time[2]";
+
 /// Key: lease. Argument: the whole value. Gives 1, -1 for another's, -2 for none.
 pub(crate) const RELEASE: &str = "\
 local value = redis.call('GET', KEYS[1])

@@ -6,6 +6,9 @@ use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use redis::{ServerError, Value};
 use std::time::Duration;
 
+/// Expiry is a whole millisecond of the server's clock.
+pub(super) const EARLY_SLACK: Duration = Duration::from_millis(1);
+
 /// A server, as INFO describes it. A user who may not ask leaves it empty.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Server {
@@ -88,8 +91,7 @@ impl Server {
         StoreFacts {
             kind: kind.to_owned(),
             version: self.version.clone().unwrap_or_else(|| "unknown".to_owned()),
-            // Expiry is a whole millisecond of the server's clock.
-            early_slack: Duration::from_millis(1),
+            early_slack: EARLY_SLACK,
             // An expired key reads as absent at once, whatever the active expiry does; the server
             // serves one command at a time.
             late_bound: Duration::from_millis(10),

@@ -26,9 +26,12 @@ mod consul;
 pub(crate) mod places;
 mod redact;
 
+#[cfg(feature = "redis")]
 mod redis;
 
+#[cfg(feature = "redis")]
 pub use self::redis::RedisUrl;
+#[cfg(feature = "redis")]
 pub(crate) use self::redis::{Place, Way};
 pub use redact::redact;
 #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
@@ -48,8 +51,10 @@ pub use zookeeper::ZooKeeperUrl;
 /// The URL of a lock store.
 #[derive(Clone, PartialEq, Eq)]
 pub enum StoreUrl {
+    #[cfg(feature = "sqlite")]
     /// `sqlite:PATH`.
     Sqlite(PathBuf),
+    #[cfg(feature = "redis")]
     /// `redis://[user:password@]host[:port][/db]`, `redis+sentinel://host:port,…/service[/db]`,
     /// `redis+cluster://host:port,…` or `redlock://host:port,host:port,host:port[/db]`; `rediss…://` and
     /// `redlocks://` for TLS.
@@ -99,7 +104,9 @@ impl FromStr for StoreUrl {
             .split_once(':')
             .ok_or_else(|| refuse(text, format!("it has no scheme: {HOW}")))?;
         match scheme {
+            #[cfg(feature = "sqlite")]
             "sqlite" => sqlite(text, rest),
+            #[cfg(feature = "redis")]
             scheme if redis::SCHEMES.contains(&scheme) => {
                 RedisUrl::parse(text, scheme).map(|url| Self::Redis(Box::new(url)))
             }
@@ -132,6 +139,7 @@ impl FromStr for StoreUrl {
     }
 }
 
+#[cfg(feature = "sqlite")]
 fn sqlite(text: &str, rest: &str) -> Result<StoreUrl, StoreError> {
     // `sqlite:///abs`, `sqlite:/abs` and `sqlite:rel` are all in use.
     let path = rest.strip_prefix("//").unwrap_or(rest);
@@ -177,7 +185,9 @@ impl StoreUrl {
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => "sqlite",
+            #[cfg(feature = "redis")]
             Self::Redis(url) => url.kind(),
             #[cfg(feature = "etcd")]
             Self::Etcd(_) => "etcd",
@@ -204,6 +214,7 @@ impl StoreUrl {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => Some(path),
             _ => None,
         }
@@ -221,6 +232,7 @@ impl StoreUrl {
     /// The passwords and tokens in it, as they stand there.
     #[must_use]
     pub fn secrets(&self) -> Vec<String> {
+        #[cfg(feature = "redis")]
         if let Self::Redis(url) = self {
             return url.secrets();
         }
@@ -241,6 +253,7 @@ impl StoreUrl {
             Self::ZooKeeper(url) => url.server.places(),
             #[cfg(feature = "consul")]
             Self::Consul(url) => url.server.places(),
+            #[cfg(feature = "redis")]
             Self::Redis(url) => url.places(),
             other => other
                 .host_port()
@@ -278,6 +291,7 @@ impl StoreUrl {
                 url.server.others = Others::of(others);
                 Self::Consul(url)
             }
+            #[cfg(feature = "redis")]
             Self::Redis(url) => Self::Redis(Box::new(url.behind(places))),
             other => other,
         }
@@ -288,7 +302,9 @@ impl StoreUrl {
     #[must_use]
     pub fn host_port(&self) -> Option<(&str, u16)> {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => None,
+            #[cfg(feature = "redis")]
             Self::Redis(url) => url
                 .takes_relays()
                 .then(|| (url.place().host.as_str(), url.place().port)),
@@ -309,7 +325,9 @@ impl StoreUrl {
     #[must_use]
     pub fn with_host_port(&self, host: &str, port: u16) -> Self {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(_) => self.clone(),
+            #[cfg(feature = "redis")]
             Self::Redis(url) => Self::Redis(Box::new(url.moved(host, port))),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => Self::Etcd(server.moved_to(host, port)),
@@ -358,14 +376,20 @@ impl StoreUrl {
     /// Whether one server has several databases that a URL tells apart by a number.
     #[must_use]
     pub fn has_numbered_databases(&self) -> bool {
-        matches!(self, Self::Redis(url) if url.has_numbered_databases())
+        match self {
+            #[cfg(feature = "redis")]
+            Self::Redis(url) => url.has_numbered_databases(),
+            _ => false,
+        }
     }
 
     /// The URL with its password: for the environment of an owner, never for an eye or a file.
     #[must_use]
     pub fn with_secrets(&self) -> String {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => format!("sqlite:{}", path.display()),
+            #[cfg(feature = "redis")]
             Self::Redis(url) => url.with_secrets(),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => server.with_secrets(),
@@ -382,7 +406,9 @@ impl StoreUrl {
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            #[cfg(feature = "sqlite")]
             Self::Sqlite(path) => write!(f, "sqlite:{}", path.display()),
+            #[cfg(feature = "redis")]
             Self::Redis(server) => server.fmt(f),
             #[cfg(feature = "etcd")]
             Self::Etcd(server) => server.fmt(f),

@@ -5,6 +5,7 @@
 //! shut, since the client library may still hold the request in a buffer.
 
 use super::tls::Tls;
+use rustix::net::sockopt;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::pin::Pin;
@@ -12,6 +13,7 @@ use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio_rustls::TlsConnector;
@@ -19,6 +21,13 @@ use tokio_rustls::TlsConnector;
 /// So much may come back for what was sent. The client libraries keep an answer until it is whole, however long
 /// the server says that it is, and no answer to a question of ours is nearly as long.
 const MOST: usize = 64 * 1024 * 1024;
+
+/// After so much silence the kernel asks whether the other side is still there.
+const KEEPALIVE: Duration = Duration::from_secs(15);
+
+/// Data that isn't acknowledged for so long ends the connection: no request of ours lies in a dead network's queue
+/// to be applied when nobody remembers it.
+const UNACKNOWLEDGED_MS: u32 = 30_000;
 
 /// How that is told.
 const FLOOD: &str = "it sent more than 64 MiB for one question: nothing that a lock store is asked is so long";
@@ -39,7 +48,10 @@ impl Gate {
     }
 
     /// The first byte that came back, by which a server of another protocol is told.
-    #[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "an optional store asks"))]
+    #[cfg_attr(
+        not(any(feature = "etcd", feature = "postgres")),
+        expect(dead_code, reason = "optional stores ask")
+    )]
     pub(crate) fn first_heard(&self) -> Option<u8> {
         self.heard.get().copied()
     }
@@ -117,7 +129,17 @@ pub(crate) async fn secured(stream: TcpStream, tls: Option<&Tls>) -> io::Result<
 pub(crate) async fn tcp(host: &str, port: u16) -> io::Result<TcpStream> {
     let stream = connected(host, port).await?;
     stream.set_nodelay(true)?;
+    watch(&stream)?;
     Ok(stream)
+}
+
+/// Lets the kernel notice a connection that is gone.
+fn watch(stream: &TcpStream) -> io::Result<()> {
+    sockopt::set_socket_keepalive(stream, true)?;
+    sockopt::set_tcp_keepidle(stream, KEEPALIVE)?;
+    sockopt::set_tcp_keepintvl(stream, KEEPALIVE / 3)?;
+    sockopt::set_tcp_user_timeout(stream, UNACKNOWLEDGED_MS)?;
+    Ok(())
 }
 
 async fn connected(host: &str, port: u16) -> io::Result<TcpStream> {

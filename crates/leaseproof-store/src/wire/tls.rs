@@ -53,6 +53,17 @@ impl Tls {
         })
     }
 
+    /// The same, and this protocol is asked for (ALPN).
+    #[cfg_attr(not(feature = "etcd"), expect(dead_code, reason = "an optional store asks"))]
+    pub(crate) fn speaking(&self, protocol: &[u8]) -> Self {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Self {
+            config: Arc::new(config),
+            name: self.name.clone(),
+        }
+    }
+
     /// The same towards a server whose certificate has another name.
     pub(crate) fn named(&self, name: &str, shown: &impl ToString) -> Result<Self, StoreError> {
         Ok(Self {

@@ -170,6 +170,14 @@ fn tls() {
     let done = owner.acquire(KEY, "a", LONG, PATIENT);
     let grant = done.value.clone().unwrap_or_else(|| panic!("{done:?}"));
     assert_eq!(owner.renew(&grant, LONG, PATIENT).outcome, Outcome::Applied);
+    // Many at once, which go by gRPC.
+    let mut many = open_observer(&good, PATIENT).expect("it opens");
+    for _ in 0..2 {
+        let mut answers = many.read_many(&[KEY]).expect("it answers");
+        let (_, reading) = answers.remove(0).expect("a reading");
+        assert!(reading.held.expect("it is held").expires.is_some());
+    }
+    assert_eq!(many.note(), None);
     // Through a relay the certificate is still asked for by its own name.
     let relayed = good.with_host_port("127.0.0.1", Relay::to(port).port);
     let held = open_observer(&relayed, PATIENT)

@@ -51,11 +51,16 @@ impl EtcdServer {
     /// Starts a current etcd, where one was asked for: `.ci/tools etcd_current` builds it, and it is
     /// found by `LEASEPROOF_ETCD_CURRENT`. Without it nothing is skipped that was to be run.
     pub fn start_current() -> Option<Result<Self, String>> {
+        Self::start_current_with(&[])
+    }
+
+    /// The same with more settings, which Debian's does not have.
+    pub fn start_current_with(settings: &[&str]) -> Option<Result<Self, String>> {
         let program = std::env::var_os("LEASEPROOF_ETCD_CURRENT");
         if program.is_none() {
             println!("etcd (current): not asked for, `.ci/tools etcd_current` builds one");
         }
-        Some(Self::launch(PathBuf::from(program?), &[]))
+        Some(Self::launch(PathBuf::from(program?), settings))
     }
 
     /// Starts a server with more settings, written as arguments (`--auth-token`, `simple`).

@@ -136,6 +136,7 @@ impl<T> MapUnit for leaseproof_store::Done<T> {
             refusal: self.refusal,
             reason: self.reason,
             during: self.during,
+            store_time: self.store_time,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Rounds of readings of all leases.
 
 use super::Shared;
-use crate::watch::board::Place;
+use crate::watch::board::{Notice, Place};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::clock::{boot_now, stamp_now};
 use leaseproof_store::Observe;
@@ -60,6 +60,7 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
             }
             Ok(answers) => {
                 board.store_may_be_behind(observer.may_be_behind());
+                notices.extend(observer.note().map(Notice::StoreWay));
                 if let Some((at, reading)) = answers.iter().find_map(|it| it.as_ref().ok()) {
                     board.store_saw(*at, reading, stamp, &mut notices);
                 }

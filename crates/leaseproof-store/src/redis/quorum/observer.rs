@@ -23,7 +23,7 @@ use std::time::Duration;
 const ROUNDS: usize = 5;
 
 /// Redlock's own bound on the drift of the servers' clocks: a hundredth of a TTL of three seconds, and 2 ms.
-const DRIFT: Duration = Duration::from_millis(32);
+pub(crate) const DRIFT: Duration = Duration::from_millis(32);
 
 /// The servers run at their own pace, and the last of a majority frees the lease.
 const LATE: Duration = Duration::from_millis(50);

@@ -1,0 +1,96 @@
+//! What can go wrong, in words that say what to do.
+
+use crate::protocol::Loss;
+use leaseproof_store::StoreError;
+use std::time::Duration;
+
+/// The lease is not held, now: whatever was to be done must not be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("lock not held: {loss}")]
+pub struct LockNotHeld {
+    /// Why.
+    pub loss: Loss,
+}
+
+/// No lease came of it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcquireError {
+    /// Another holds it, or the store did not answer, for as long as was to be waited.
+    #[error("{key:?} on {store} was not granted within {waited:?}: {last}")]
+    NotAcquired {
+        /// The key.
+        key: String,
+        /// The store, without its password.
+        store: String,
+        /// How long it was waited for.
+        waited: Duration,
+        /// What the store said last.
+        last: String,
+    },
+    /// The budget does not hold once this store's own slack is taken off.
+    #[error(transparent)]
+    Budget(#[from] BudgetError),
+    /// The store can't be used: its URL, or a file that it names.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No thread could be started.
+    #[error("failed to start the thread that renews: {0}")]
+    Thread(#[source] std::io::Error),
+}
+
+/// A release that is not known to have been applied. The lease ends by its TTL in any case, and nothing is permitted
+/// from the moment on at which the release was asked for.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReleaseError {
+    /// It had been lost before.
+    #[error("nothing to release: {loss}")]
+    Lost {
+        /// Why.
+        loss: Loss,
+    },
+    /// The store did not say that it was applied.
+    #[error("the release may not have been applied ({reason}): the lease ends by its TTL")]
+    Unknown {
+        /// What the store said.
+        reason: String,
+    },
+}
+
+/// A budget that can't be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BudgetError {
+    /// The file can't be read.
+    #[error("{path}: {why}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        why: std::io::Error,
+    },
+    /// The file says something wrong, or nothing.
+    #[error("{path}:{line}: {says}")]
+    Text {
+        /// The file.
+        path: String,
+        /// The line, from 1.
+        line: usize,
+        /// What is wrong, and what would be right.
+        says: String,
+    },
+    /// The inequality does not hold.
+    #[error(
+        "LP019 budget-invalid: the margin is {:?} (ttl {:?} - heartbeat {:?} - renew_timeout {:?} - max_clock_drift \
+         {:?} - early_slack {:?}), and it must be greater than the worst pause of {:?}; {advice}",
+        budget.margin(), budget.ttl, budget.heartbeat, budget.renew_timeout, budget.max_clock_drift,
+        budget.early_slack, budget.worst_pause
+    )]
+    Broken {
+        /// The numbers.
+        budget: leaseproof_model::budget::Budget,
+        /// The smallest change that would pass.
+        advice: String,
+    },
+}
