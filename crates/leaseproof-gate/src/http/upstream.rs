@@ -10,13 +10,17 @@ use hyper_util::rt::TokioIo;
 use rustix::net::sockopt;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// So many connections are kept while nothing is sent on them.
 const KEPT: usize = 256;
+
+/// A connection that was kept for longer is not used again: an upstream closes idle ones after a few seconds, and a
+/// write that crosses with that would get no answer.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// How long a connection may take to come to be.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -34,7 +38,7 @@ pub enum NoAnswer {
 #[derive(Debug)]
 pub struct Way {
     place: String,
-    idle: Arc<Mutex<Vec<Connection>>>,
+    idle: Arc<Mutex<Vec<(Instant, Connection)>>>,
 }
 
 /// One connection; it is closed when this is dropped.
@@ -95,7 +99,7 @@ impl Way {
             if connection.sender.ready().await.is_ok() {
                 let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
                 if idle.len() < KEPT {
-                    idle.push(connection);
+                    idle.push((Instant::now(), connection));
                 }
             }
         });
@@ -103,7 +107,12 @@ impl Way {
 
     fn take(&self) -> Option<Connection> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        while let Some(connection) = idle.pop() {
+        while let Some((since, connection)) = idle.pop() {
+            if since.elapsed() > FRESH {
+                // The others have been there for longer.
+                idle.clear();
+                return None;
+            }
             if connection.sender.is_ready() {
                 return Some(connection);
             }

@@ -10,6 +10,10 @@ mod real;
 #[path = "../../../leaseproof-store/tests/redis_server/mod.rs"]
 mod redis_server;
 
+#[path = "../../../leaseproof-report/tests/schema/mod.rs"]
+#[allow(dead_code, reason = "it has the schemas of other documents, too")]
+mod schema;
+
 use leaseproof_gate::contract::{Plan, Report, Target, run, scratch_key};
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
@@ -30,7 +34,14 @@ fn plan(key: &str, restart: Option<String>) -> Plan {
 }
 
 fn asked(target: &dyn Target, key: &str, restart: Option<String>) -> Report {
-    run(target, &plan(key, restart))
+    let report = run(target, &plan(key, restart));
+    let document = serde_json::to_value(&report).expect("a document");
+    assert_eq!(
+        schema::fence_test_1().errors(&document),
+        Vec::<String>::new(),
+        "{document:#}"
+    );
+    report
 }
 
 /// `DEMAND RULE` of each fault.
