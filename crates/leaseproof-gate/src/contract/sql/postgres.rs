@@ -1,6 +1,7 @@
 //! PostgreSQL.
 
 use super::{Outcome, SqlPlace, SqlTarget, Writer, changed};
+use std::time::Instant;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -15,6 +16,8 @@ pub struct PostgresWriter {
 
 enum Failed {
     Refused(String),
+    /// The transaction was ended for another's sake, and has changed nothing: the same can be asked again.
+    Again(String),
     Unknown(String),
 }
 
@@ -74,6 +77,7 @@ const OTHERS: [&str; 9] = ["08", "26", "28", "3D", "42", "53", "57", "58", "XX"]
 
 fn failed(error: tokio_postgres::Error) -> Failed {
     match error.as_db_error() {
+        Some(said) if said.code().code().starts_with("40") => Failed::Again(said.message().to_owned()),
         Some(said) if !OTHERS.iter().any(|class| said.code().code().starts_with(class)) => {
             Failed::Refused(format!("{}: {}", said.code().code(), said.message()))
         }
@@ -85,13 +89,20 @@ fn failed(error: tokio_postgres::Error) -> Failed {
 impl Writer for PostgresWriter {
     fn write(&mut self, token: u64, value: &str) -> Outcome {
         let statement = self.target.write.fill(token, value);
-        match self.ask(&statement) {
+        let until = Instant::now() + self.target.patience;
+        let answer = loop {
+            match self.ask(&statement) {
+                Err(Failed::Again(_)) if Instant::now() < until => {}
+                answer => break answer,
+            }
+        };
+        match answer {
             Ok(messages) => changed(messages.iter().fold(0, |rows, it| match it {
                 SimpleQueryMessage::CommandComplete(more) => rows + more,
                 _ => rows,
             })),
             Err(Failed::Refused(why)) => Outcome::Refused(why),
-            Err(Failed::Unknown(why)) => Outcome::Unknown(why),
+            Err(Failed::Unknown(why) | Failed::Again(why)) => Outcome::Unknown(why),
         }
     }
 
@@ -99,7 +110,7 @@ impl Writer for PostgresWriter {
         let query = self.target.read.as_ref().ok_or("there is no --read")?.plain();
         let messages = self
             .ask(&query)
-            .map_err(|(Failed::Refused(why) | Failed::Unknown(why))| why)?;
+            .map_err(|(Failed::Refused(why) | Failed::Again(why) | Failed::Unknown(why))| why)?;
         let row = messages.iter().find_map(|it| match it {
             SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
             _ => None,
