@@ -20,7 +20,7 @@ fn killed_again_and_again() {
     let dir = tempfile::tempdir().expect("a folder");
     let marks = dir.path().join("marks");
     let resource = Resource::start();
-    let start = || GateProcess::start(&[], resource.address, &marks, &["--settle", "500ms"]);
+    let start = || GateProcess::start(&[], resource.address, &marks, &["--settle", "1ms"]);
     let mut gate = start();
     let address = Arc::new(Mutex::new(gate.address));
     let over = Arc::new(AtomicBool::new(false));
@@ -62,6 +62,8 @@ fn killed_again_and_again() {
             std::thread::yield_now();
         }
         drop(gate);
+        // What the settle time stands for, without a clock: the resource is done with what it had got.
+        resource.wait_for_the_last();
         let greatest = answered.lock().expect("not poisoned").clone();
         gate = start();
         *address.lock().expect("not poisoned") = gate.address;

@@ -42,6 +42,10 @@ pub enum Manner {
 #[derive(Default)]
 struct State {
     seen: Vec<Seen>,
+    /// How many requests have begun to come.
+    begun: usize,
+    /// How many connections are open.
+    open: usize,
     manners: BTreeMap<String, Manner>,
     /// Requests that have come and are not answered: their key and token.
     under_way: Vec<(String, u64)>,
@@ -71,7 +75,12 @@ impl Resource {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&inner);
-                std::thread::spawn(move || serve(stream, &shared));
+                shared.lock().open += 1;
+                std::thread::spawn(move || {
+                    serve(stream, &shared);
+                    shared.lock().open -= 1;
+                    shared.changed.notify_all();
+                });
             }
         });
         Self { address, shared }
@@ -107,13 +116,39 @@ impl Resource {
 
     /// Waits until so many requests have reached it.
     pub fn wait_for(&self, count: usize) {
+        self.wait_until(count, |state| state.seen.len());
+    }
+
+    /// Waits until it has read every connection that was ever made to its end: whoever made them is gone.
+    pub fn wait_for_the_last(&self) {
+        // Connections are accepted in their order: once this one is answered, none from before waits any more.
+        let mut last = TcpStream::connect(self.address).expect("it listens");
+        last.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("it reads");
+        let mut answer = [0; 1];
+        std::io::Read::read_exact(&mut last, &mut answer).expect("it answers");
+        drop(last);
         let until = Instant::now() + LONG;
         let mut state = self.shared.lock();
-        while state.seen.len() < count {
+        while state.open > 0 {
+            assert!(Instant::now() < until, "{} connections stay open", state.open);
+            let waited = self.shared.changed.wait_timeout(state, Duration::from_millis(100));
+            state = waited.expect("not poisoned").0;
+        }
+    }
+
+    /// Waits until so many have begun to.
+    pub fn wait_for_heads(&self, count: usize) {
+        self.wait_until(count, |state| state.begun);
+    }
+
+    fn wait_until(&self, count: usize, so_far: impl Fn(&State) -> usize) {
+        let until = Instant::now() + LONG;
+        let mut state = self.shared.lock();
+        while so_far(&state) < count {
             assert!(
                 Instant::now() < until,
                 "only {} of {count} requests came",
-                state.seen.len()
+                so_far(&state)
             );
             state = self
                 .shared
@@ -159,7 +194,9 @@ fn serve(stream: TcpStream, shared: &Shared) {
         };
         let token = seen.headers.get("fencing-token").cloned().unwrap_or_default();
         let manner = {
-            let state = shared.lock();
+            let mut state = shared.lock();
+            state.begun += 1;
+            shared.changed.notify_all();
             state.manners.get(&token).or(state.manners.get(&seen.path)).copied()
         };
         if manner == Some(Manner::Early) {
