@@ -4,7 +4,7 @@ use super::headers::{self, OVERRIDES};
 use super::refusal::Refusal;
 use super::settings::{Kind, Settings};
 use super::turns::{Flight, Turns};
-use super::upload::Upload;
+use super::upload::{Upload, Watch};
 use super::upstream::{NoAnswer, Way};
 use crate::marks::Marks;
 use crate::token;
@@ -90,13 +90,13 @@ impl Gate {
         let key = rule
             .key(request.uri().path(), request.headers())
             .map_err(Refusal::Key)?;
-        let (request, uploaded) = self.to_upstream(request)?;
+        let (request, upload) = self.to_upstream(request)?;
         let bounds = (self.settings.patience, self.settings.settle);
         let flight = self.turns.admit(&self.marks, &key, token, bounds).await?;
         // Whatever becomes of the client, the write is under way until the upstream answers.
         let (answer, answered) = oneshot::channel();
         let gate = Arc::clone(self);
-        tokio::spawn(async move { gate.fly(request, uploaded, flight, answer).await });
+        tokio::spawn(async move { gate.fly(request, upload, flight, answer).await });
         answered.await.unwrap_or(Err(Refusal::Late))
     }
 
@@ -104,7 +104,7 @@ impl Gate {
     async fn fly(
         &self,
         request: Request<Upload>,
-        mut uploaded: oneshot::Receiver<()>,
+        mut upload: Watch,
         flight: Flight,
         answer: oneshot::Sender<Result<Answer, Refusal>>,
     ) {
@@ -117,11 +117,12 @@ impl Gate {
         };
         let sending = self.way.send(request);
         tokio::pin!(sending);
-        let mut body = match uploaded.try_recv() {
+        let mut body = match upload.over.try_recv() {
             Ok(()) => Sent::Whole(Instant::now()),
             Err(_) => Sent::Part,
         };
         let mut late = false;
+        let mut surpassed = None;
         let sent = loop {
             // The clock of the upstream's answer starts once it has the whole request.
             let since = match body {
@@ -132,14 +133,12 @@ impl Gate {
             tokio::select! {
                 biased;
                 sent = &mut sending => break sent,
-                over = &mut uploaded, if body == Sent::Part => body = match over {
-                    Ok(()) => Sent::Whole(Instant::now()),
-                    Err(_) => Sent::Torn,
-                },
-                highest = flight.surpassed(), if body == Sent::Part => {
-                    // An upstream that gets half a request applies nothing. The connection closes with the future.
-                    tell(Err(Refusal::Cut { token: flight.token(), highest }));
-                    return;
+                over = &mut upload.over, if body == Sent::Part => body = Sent::at_its_end(over.is_ok()),
+                highest = flight.surpassed(), if body == Sent::Part && surpassed.is_none() => {
+                    // An upstream that gets half a request applies nothing. If all of it was taken meanwhile, this
+                    // comes too late, and the answer is waited for.
+                    upload.cut();
+                    surpassed = Some(highest);
                 }
                 () = sleep_until(deadline), if since.is_some() && !late => {
                     late = true;
@@ -151,16 +150,17 @@ impl Gate {
             Ok((head, connection)) => {
                 tell(to_client(head));
                 // It has decided, unless it still gets more of the request.
-                let whole = match body {
-                    Sent::Whole(_) => true,
-                    Sent::Torn => false,
-                    Sent::Part => tokio::select! {
+                if body == Sent::Part {
+                    body = tokio::select! {
                         biased;
-                        over = &mut uploaded => over.is_ok(),
-                        _ = flight.surpassed() => false,
-                    },
-                };
-                if whole {
+                        over = &mut upload.over => Sent::at_its_end(over.is_ok()),
+                        _ = flight.surpassed() => {
+                            upload.cut();
+                            Sent::at_its_end((&mut upload.over).await.is_ok())
+                        }
+                    };
+                }
+                if matches!(body, Sent::Whole(_)) {
                     flight.answered();
                     self.way.keep(connection);
                 }
@@ -170,13 +170,18 @@ impl Gate {
                 tell(Err(Refusal::Unreachable(why)));
             }
             Err(NoAnswer::Unknown(why)) => {
+                let whole = matches!(body, Sent::Whole(_)) || upload.over.try_recv().is_ok();
+                let token = flight.token();
                 drop(flight);
-                tell(Err(Refusal::NoAnswer(why)));
+                tell(Err(match surpassed {
+                    Some(highest) if !whole => Refusal::Cut { token, highest },
+                    _ => Refusal::NoAnswer(why),
+                }));
             }
         }
     }
 
-    fn to_upstream(&self, request: Request<Incoming>) -> Result<(Request<Upload>, oneshot::Receiver<()>), Refusal> {
+    fn to_upstream(&self, request: Request<Incoming>) -> Result<(Request<Upload>, Watch), Refusal> {
         let upstream = &self.settings.upstream;
         let (mut head, body) = request.into_parts();
         let path = head.uri.path_and_query().map_or("/", |it| it.as_str());
@@ -199,8 +204,8 @@ impl Gate {
                 .map_err(|_| Refusal::Unclear("the upstream's name is none".to_owned()))?;
             head.headers.insert(HOST, value);
         }
-        let (body, uploaded) = Upload::new(body);
-        Ok((Request::from_parts(head, body), uploaded))
+        let (body, upload) = Upload::new(body);
+        Ok((Request::from_parts(head, body), upload))
     }
 }
 
@@ -213,6 +218,12 @@ enum Sent {
     Whole(Instant),
     /// The rest never will.
     Torn,
+}
+
+impl Sent {
+    fn at_its_end(whole: bool) -> Self {
+        if whole { Self::Whole(Instant::now()) } else { Self::Torn }
+    }
 }
 
 fn to_client(mut answer: Response<Incoming>) -> Result<Answer, Refusal> {
