@@ -129,7 +129,7 @@ class Etcd(Server):
         return self.http("/v3/kv/range", b'{"key":"cmVhZHk="}') is not None
 
     def url(self):
-        return f"etcd://127.0.0.1:{self.port}?recipe=lock"
+        return f"etcd://127.0.0.1:{self.port}"
 
 
 class Consul(Server):
@@ -141,6 +141,8 @@ class Consul(Server):
         server, serf = self.others
         settings = {
             "bind_addr": "127.0.0.1", "client_addr": "127.0.0.1", "disable_update_check": True,
+            # The examples need no minutes. `consul lock` asks for 15 s in any case.
+            "session_ttl_min": "200ms",
             "ports": {"http": self.port, "server": server, "serf_lan": serf, "serf_wan": -1, "dns": -1, "grpc": -1},
         }
         with open(f"{self.folder}/agent.json", "w", encoding="utf-8") as file:
@@ -152,7 +154,7 @@ class Consul(Server):
         return '"Node"' in (self.http("/v1/catalog/nodes") or "")
 
     def url(self):
-        return f"consul://127.0.0.1:{self.port}?recipe=lock"
+        return f"consul://127.0.0.1:{self.port}"
 
 
 class ZooKeeper(Server):
@@ -179,7 +181,7 @@ class ZooKeeper(Server):
         return False
 
     def url(self):
-        return f"zookeeper://127.0.0.1:{self.port}?recipe=lock"
+        return f"zookeeper://127.0.0.1:{self.port}"
 
 
 ALL = {server.name: server for server in (Redis, Redlock, Etcd, Consul, ZooKeeper)}

@@ -10,7 +10,8 @@ mod matrix;
 mod plan;
 #[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]
 mod postgres_server;
-mod redis;
+#[path = "../../crates/leaseproof-store/tests/redis_server/mod.rs"]
+mod redis_server;
 mod runs;
 mod server;
 mod soak;

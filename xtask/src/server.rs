@@ -3,7 +3,7 @@
 use crate::consul_server::ConsulServer;
 use crate::etcd_server::EtcdServer;
 use crate::postgres_server::PostgresServer;
-use crate::redis::Redis;
+use crate::redis_server::RedisServer;
 use crate::zookeeper_server::ZooKeeperServer;
 use std::any::Any;
 
@@ -22,9 +22,7 @@ impl Server {
     pub fn start(store: &str) -> Option<Result<Self, String>> {
         let held = |url: String, it: Box<dyn Any>| Self { url, _held: it };
         Some(match store {
-            "redis" => Redis::start()
-                .map(|it| held(it.url(), Box::new(it)))
-                .ok_or_else(|| "there is no redis-server (set LEASEPROOF_REDIS_SERVER)".to_owned()),
+            "redis" => RedisServer::start().map(|it| held(it.url(), Box::new(it))),
             // With the usual ticks: with short ones a busy machine changes leaders.
             "etcd" => EtcdServer::start_with(&["--heartbeat-interval", "100", "--election-timeout", "1000"])
                 .map(|it| held(it.url(), Box::new(it))),

@@ -14,7 +14,7 @@ mod subject;
 mod table;
 
 use crate::build;
-use crate::redis::Redis;
+use crate::redis_server::RedisServer;
 use blow::Blow;
 use case::{Case, Outcome};
 use clap::Args;
@@ -65,16 +65,14 @@ pub fn run(args: &TortureArgs) -> Result<bool, String> {
         None => build::leaseproof()?,
     };
     let wanted = |name: &str| args.store.is_empty() || args.store.iter().any(|store| store == name);
-    let redis = if wanted("redis") { Redis::start() } else { None };
+    let redis = wanted("redis").then(RedisServer::start);
     let mut stores: Vec<(&'static str, Option<String>)> = Vec::new();
     if wanted("sqlite") {
         stores.push(("sqlite", None));
     }
     match &redis {
-        Some(server) => stores.push(("redis", Some(server.url()))),
-        None if wanted("redis") => {
-            println!("skipped: redis: there is no redis-server (set LEASEPROOF_REDIS_SERVER)");
-        }
+        Some(Ok(server)) => stores.push(("redis", Some(server.url()))),
+        Some(Err(why)) => println!("skipped: redis: {why} (set LEASEPROOF_REDIS_SERVER)"),
         None => {}
     }
     if stores.is_empty() {

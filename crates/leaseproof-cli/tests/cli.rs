@@ -7,5 +7,6 @@ fn words() {
     trycmd::TestCases::new()
         .env("COLUMNS", "100")
         .env("NO_COLOR", "1")
+        .env("GITHUB_ACTIONS", "")
         .case("tests/cmd/*.trycmd");
 }

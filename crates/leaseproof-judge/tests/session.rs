@@ -4,6 +4,7 @@
 mod story;
 
 use leaseproof_model::event::{OwnerEvent, What};
+use leaseproof_model::scenario::PremiseName;
 use std::time::Duration;
 use story::flaws::*;
 use story::pauses::{self, THAW};
@@ -127,4 +128,29 @@ fn whoever_stood_still_has_released_nothing() {
     assert!(surely(released_in_name_only(true)));
     // One that ran may have released it then, and printed that late.
     assert!(!surely(released_in_name_only(false)));
+}
+
+/// `a1` exits right after the pause in which its session ended, and a supervisor starts it anew. `slept`: it stood
+/// still as its grant ended.
+fn exits_at_the_thaw(slept: bool) -> Story {
+    let mut s = pauses::over_ttl();
+    s.without(|event| {
+        let mine = event.owner.as_ref().is_some_and(|owner| owner.as_str() == "a1");
+        let fault = matches!(event.what, What::Fault(_));
+        (mine && event.at.earliest > story::at(pauses::PAUSE) && !fault) || (fault && !slept)
+    });
+    let gone = pauses::EXPIRY + 4.0;
+    s.ended(gone + 450.0, "a1", false);
+    in_session(s)
+}
+
+#[test]
+fn whoever_stood_still_gave_nothing_back_by_its_exit() {
+    let expired = |story: Story| {
+        let judged = story.judged();
+        let premise = judged.premises.iter().find(|it| it.name == PremiseName::Expired);
+        premise.is_some_and(|it| it.holds.is_yes())
+    };
+    assert!(expired(exits_at_the_thaw(true)));
+    assert!(!expired(exits_at_the_thaw(false)));
 }

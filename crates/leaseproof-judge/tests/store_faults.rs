@@ -141,3 +141,64 @@ fn a_ttl_below_zero_is_no_expiry_while_the_lease_lives() {
     assert_eq!(accusations(&judged), Vec::<String>::new(), "{judged:#?}");
     assert_eq!(subject(&judged, "LP018"), Some(Subject::Store), "{judged:#?}");
 }
+
+/// The old leader gave `b1` the lease right before it was stopped, and that was lost with it: no look can know.
+#[test]
+fn a_grant_that_was_lost_with_its_leader_ok() {
+    let judged = server::lost_with_its_leader(1195.0).judged();
+    assert_eq!(accusations(&judged), ["LP021?"], "{judged:#?}");
+    assert_eq!(subject(&judged, "LP021"), Some(Subject::Store), "{judged:#?}");
+    assert_eq!(subject(&judged, "LP017"), Some(Subject::Store), "{judged:#?}");
+    assert_eq!(judged.verdict, Verdict::CannotTell);
+    // Nor does an owner know whose store lost its data.
+    let mut story = server::lost_with_its_leader(1195.0);
+    story.without(|event| matches!(event.what, What::Fault(_) | What::Roles(_)));
+    assert_eq!(accusations(&story.judged()), ["LP021?"]);
+}
+
+/// The same where no leader changed.
+#[test]
+fn a_grant_that_no_leader_gave_bad() {
+    let judged = server::never_granted(1195.0).judged();
+    assert_eq!(accusations(&judged), ["LP021"], "{judged:#?}");
+}
+
+/// It acted so long before the leader changed: looks beside its first act show that nothing was granted.
+#[test]
+fn a_grant_that_was_claimed_long_before_the_leader_changed_bad() {
+    let mut story = server::lost_with_its_leader(1195.0);
+    story.acquired(300.0, "b1", 9).wrote(310.0, "b1", 9);
+    let judged = story.judged();
+    assert!(accusations(&judged).contains(&"LP021".to_owned()), "{judged:#?}");
+}
+
+/// Whatever the old leader gave is over a TTL after it went on.
+#[test]
+fn an_owner_that_acts_on_for_a_ttl_after_its_grant_was_lost_bad() {
+    let judged = server::lost_with_its_leader(3000.0).judged();
+    assert!(accusations(&judged).contains(&"LP021".to_owned()), "{judged:#?}");
+}
+
+/// Its first grant was seen to be gone at the next leader, so that its writes are those of the second.
+#[test]
+fn an_owner_that_acquires_anew_at_the_next_leader_ok() {
+    let judged = server::acquired_anew_at_the_next_leader().judged();
+    assert_eq!(judged.verdict, Verdict::Proven, "{judged:#?}");
+}
+
+/// It writes on with its first grant for longer than a TTL after the last moment at which that can have been renewed.
+#[test]
+fn an_owner_that_writes_on_until_the_next_leader_bad() {
+    let mut story = server::acquired_anew_at_the_next_leader();
+    story.without(|event| {
+        event.at.earliest > at(1810.0) && matches!(event.what, What::Reading(_) | What::Said(_) | What::Write(_))
+    });
+    for ms in [1900.0, 2000.0, 2100.0, 2200.0, 2300.0, 2400.0, 2500.0, 2600.0] {
+        story.free(ms).wrote(ms + 1.0, "a1", 1);
+    }
+    assert!(
+        accusations(&story.judged()).contains(&"LP004".to_owned()),
+        "{:#?}",
+        story.judged()
+    );
+}

@@ -73,7 +73,11 @@ fn the_exercised_premise_says_what_was_missing() {
     };
     let mut idle = pauses::over_ttl();
     idle.without(|it| matches!(it.what, What::Write(_)) && it.at.earliest > at(3320.0));
-    assert!(says(&idle).contains("acquired the grant of a1#3"), "{}", says(&idle));
+    assert!(
+        says(&idle).contains("a1 acquired the lease anew (token 3)"),
+        "{}",
+        says(&idle)
+    );
     let mut acts = pauses::over_ttl();
     gone(&mut acts);
     acts.works(THAW + 1.0, OVER, "a1", 1);

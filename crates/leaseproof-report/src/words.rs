@@ -162,7 +162,13 @@ pub(crate) fn measure(name: &str, value: f64) -> (String, String) {
     } else {
         format!("{value:.1}")
     };
-    (stem.replace('_', " "), format!("{number}{unit}"))
+    // What is nobody's fault is not to be read as one.
+    let stem = match name {
+        "straddling_writes" => "writes that may have been checked in time (straddling)".to_owned(),
+        "store_window_ms" => "writes after an early end, before its owner could know".to_owned(),
+        _ => stem.replace('_', " "),
+    };
+    (stem, format!("{number}{unit}"))
 }
 
 /// A measure as it is shown: below zero lies only what two clocks' readings don't resolve.

@@ -187,9 +187,31 @@ fn a_straddling_write_is_named_beside_the_last_act_and_nothing_is_below_zero() {
     measures.insert("last_act_after_due_ms".to_owned(), 12.5);
     measures.insert("thaw_late_ms".to_owned(), -0.2);
     let text = render(&run, &TerminalStyle::default(), &places());
-    assert!(text.contains("last act 12.5 ms after its lease was due, in pause-over-ttl, with 1 straddling write"));
+    assert!(
+        text.contains("last act 12.5 ms after its lease was due, in pause-over-ttl; 1 write may have been checked")
+    );
     assert!(text.contains("latest thaw 0.0 ms"));
     assert!(!text.contains("-0.2"));
+}
+
+#[test]
+fn writes_before_an_owner_could_know_are_nobody_s() {
+    let mut run = sample::sample().run;
+    let measures = &mut run.scenarios[0].measures;
+    measures.insert("straddling_writes".to_owned(), 2523.0);
+    measures.insert("last_act_after_due_ms".to_owned(), 900.0);
+    measures.insert("store_window_ms".to_owned(), 398.7);
+    let text = render(&run, &TerminalStyle::default(), &places());
+    let joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        joined.contains("2523 writes may have been checked before that and sent after it (straddling)"),
+        "{text}"
+    );
+    assert!(
+        joined.contains("writes went on for 398.7 ms after a lease had ended early"),
+        "{text}"
+    );
+    assert_eq!(joined.matches("nobody is charged with").count(), 2, "{text}");
 }
 
 #[test]

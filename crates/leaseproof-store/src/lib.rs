@@ -67,6 +67,7 @@ mod seen;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 pub mod url;
+mod usual;
 mod value;
 mod wire;
 #[cfg(feature = "zookeeper")]
@@ -77,6 +78,7 @@ pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
 pub use crate::role::{primary, role};
 pub use crate::url::StoreUrl;
+pub use crate::usual::usual_facts;
 
 /// The required trait: look at a lease. Read-only by its type.
 pub trait Observe: Send {

@@ -7,7 +7,7 @@ mod etcd_server;
 #[path = "redis_server/mod.rs"]
 mod redis_server;
 
-use etcd_server::EtcdServer;
+use etcd_server::{EtcdServer, Version};
 use leaseproof_store::{Lease, Observe, StoreUrl, open_lease, open_observer};
 use redis_server::skip;
 use std::io::{Read, Write};
@@ -113,11 +113,14 @@ fn url(text: &str) -> StoreUrl {
     text.parse().expect("a URL")
 }
 
-/// Debian's, and a current one where it was asked for.
+/// Debian's, and a current one.
 fn servers(test: &str, settings: &[&str]) -> Vec<EtcdServer> {
-    let started = [Some(EtcdServer::start_with(settings)), EtcdServer::start_current()];
+    let started = [
+        EtcdServer::start_with(settings),
+        EtcdServer::start_version(Version::Current, &[]),
+    ];
     let mut servers = Vec::new();
-    for server in started.into_iter().flatten() {
+    for server in started {
         match server {
             Ok(server) => servers.push(server),
             Err(why) => skip(test, &why),
@@ -218,10 +221,10 @@ fn where_no_grpc_passes_the_gateway_is_asked_and_that_is_told_once() {
 #[test]
 fn few_streams_at_a_time_are_enough() {
     let test = "few_streams_at_a_time_are_enough";
-    let server = match EtcdServer::start_current_with(&["--max-concurrent-streams", "3"]) {
-        Some(Ok(server)) => server,
-        Some(Err(why)) => return skip(test, &why),
-        None => return skip(test, "etcd 3.4 can't be told"),
+    // etcd 3.4 can't be told.
+    let server = match EtcdServer::start_version(Version::Current, &["--max-concurrent-streams", "3"]) {
+        Ok(server) => server,
+        Err(why) => return skip(test, &why),
     };
     let keys = keys();
     let _owner = acquire(&server, &keys);

@@ -4,6 +4,9 @@
     leaseproof verify -- python3 owner.py
     leaseproof verify --store redis://127.0.0.1:6379 -- python3 owner.py      (pip install redis)
 
+For etcd, PostgreSQL, ZooKeeper and Consul there is a file each beside this one, which brings the store's operations
+and takes all the rest from here.
+
 It speaks the owner contract (docs/owners.md): variables in, JSON lines out, protected writes by HTTP.
 What makes it sound is marked with "Sound:"; the rest is plumbing.
 """
@@ -185,9 +188,9 @@ class Resource:
             return None
 
 
-def hold(store, resource, grant, valid_until):
+def hold(store, resource, grant, valid_until, heartbeat):
     """Works until the lease is lost; comes back at once when it is, or when it is asked to stop."""
-    next_renewal = valid_until - VALID_FOR + HEARTBEAT
+    next_renewal = valid_until - VALID_FOR + heartbeat
     next_write = boot_ns()
     while not stopping:
         now = boot_ns()
@@ -204,11 +207,11 @@ def hold(store, resource, grant, valid_until):
             if answer is None:
                 # Sound: an unknown outcome extends nothing, and whether we still hold it is asked again soon.
                 say("renew_failed", definite=False, reason="no answer")
-                next_renewal = boot_ns() + HEARTBEAT // 20
+                next_renewal = boot_ns() + heartbeat // 20
             elif boot_ns() < sent + VALID_FOR:
                 valid_until = sent + VALID_FOR
                 # Sound: the next one counts from now, so that missed ones are not made up in a burst.
-                next_renewal = sent + HEARTBEAT
+                next_renewal = sent + heartbeat
                 say("renewed", token=grant.token, valid_until_boot_ns=valid_until)
             continue
         if now >= next_write:
@@ -222,14 +225,21 @@ def hold(store, resource, grant, valid_until):
     return None
 
 
-def main():
-    store = SqliteStore(STORE.removeprefix("sqlite:")) if STORE.startswith("sqlite:") else RedisStore(STORE)
+def run(store, again=True, heartbeat=HEARTBEAT):
+    """Works under the lease until SIGTERM. Once it is lost: acquires anew, or, without `again`, leaves that to its
+    supervisor, which starts a new process."""
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
     resource = Resource(RESOURCE)
     waiting = False
     while not stopping:
         sent = boot_ns()
         grant = store.acquire()
-        if not grant or boot_ns() >= sent + VALID_FOR:
+        if grant and boot_ns() >= sent + VALID_FOR:
+            # It took too long: nobody knows how much of it is left, and nobody needs to wait for its end.
+            store.release(grant)
+            grant = None
+        if not grant:
             if not waiting:
                 waiting = True
                 say("waiting")
@@ -237,11 +247,16 @@ def main():
             continue
         waiting = False
         say("acquired", token=grant.token, valid_until_boot_ns=sent + VALID_FOR)
-        why = hold(store, resource, grant, sent + VALID_FOR)
-        if why is not None:
-            say("lost", token=grant.token, reason=why)
-        elif store.release(grant):
-            say("released", token=grant.token)
+        why = hold(store, resource, grant, sent + VALID_FOR, heartbeat)
+        if why is None:
+            if store.release(grant):
+                say("released", token=grant.token)
+            continue
+        say("lost", token=grant.token, reason=why)
+        if not again:
+            # Not at once: a supervisor starts the next, and a store in trouble is not to be asked in a burst.
+            time.sleep(HEARTBEAT / 1e9)
+            sys.exit(1)
 
 
 stopping = False
@@ -253,6 +268,4 @@ def stop(*_):
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    main()
+    run(SqliteStore(STORE.removeprefix("sqlite:")) if STORE.startswith("sqlite:") else RedisStore(STORE))

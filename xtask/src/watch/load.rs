@@ -1,7 +1,7 @@
 //! A store full of leases, each of which is renewed once a heartbeat.
 
 use crate::etcd_server::EtcdServer;
-use crate::redis::Redis;
+use crate::redis_server::RedisServer;
 use clap::ValueEnum;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -29,7 +29,7 @@ pub enum Store {
 
 /// A running one.
 pub enum Load {
-    Redis(Redis),
+    Redis(RedisServer),
     Etcd(EtcdServer),
 }
 
@@ -40,9 +40,9 @@ impl Load {
     /// Starts the server.
     pub fn start(store: Store) -> Result<Self, String> {
         match store {
-            Store::Redis => Redis::start()
+            Store::Redis => RedisServer::start()
                 .map(Self::Redis)
-                .ok_or("no redis-server: set LEASEPROOF_REDIS_SERVER, or run .ci/tools redis".to_owned()),
+                .map_err(|why| format!("no redis-server: {why}: set LEASEPROOF_REDIS_SERVER, or run .ci/tools redis")),
             Store::Etcd => EtcdServer::start_with(&["--heartbeat-interval", "100", "--election-timeout", "1000"])
                 .map(Self::Etcd)
                 .map_err(|why| format!("no etcd: {why}: set LEASEPROOF_ETCD, or run .ci/tools etcd")),
@@ -52,7 +52,7 @@ impl Load {
     /// Its process.
     pub fn pid(&self) -> u32 {
         match self {
-            Self::Redis(it) => it.pid(),
+            Self::Redis(it) => it.process(),
             Self::Etcd(it) => it.process(),
         }
     }
@@ -67,7 +67,7 @@ impl Load {
 
     fn address(&self) -> String {
         match self {
-            Self::Redis(it) => it.address(),
+            Self::Redis(it) => format!("127.0.0.1:{}", it.port()),
             Self::Etcd(it) => format!("127.0.0.1:{}", it.port()),
         }
     }

@@ -3,7 +3,7 @@
 
 use super::http::get;
 use crate::build;
-use crate::redis::Redis;
+use crate::redis_server::RedisServer;
 use clap::Args;
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
@@ -42,7 +42,8 @@ pub fn run(args: &SoakArgs) -> Result<bool, String> {
         Some(program) => program.clone(),
         None => build::leaseproof()?,
     };
-    let redis = Redis::start().ok_or("no redis-server: set LEASEPROOF_REDIS_SERVER, or run .ci/tools redis")?;
+    let redis = RedisServer::start()
+        .map_err(|why| format!("no redis-server: {why}: set LEASEPROOF_REDIS_SERVER, or run .ci/tools redis"))?;
     let dir = std::env::temp_dir().join(format!("leaseproof-xtask-soak-{}", std::process::id()));
     std::fs::create_dir_all(&dir).map_err(|error| error.to_string())?;
     let done = soak(args, &program, &redis, &dir);
@@ -50,7 +51,7 @@ pub fn run(args: &SoakArgs) -> Result<bool, String> {
     done
 }
 
-fn soak(args: &SoakArgs, program: &Path, redis: &Redis, dir: &Path) -> Result<bool, String> {
+fn soak(args: &SoakArgs, program: &Path, redis: &RedisServer, dir: &Path) -> Result<bool, String> {
     let setup = Setup {
         dir: dir.to_owned(),
         mode: WitnessMode::Record,
@@ -134,7 +135,7 @@ fn soak(args: &SoakArgs, program: &Path, redis: &Redis, dir: &Path) -> Result<bo
     Ok(fired == ["flawed"])
 }
 
-fn plan_text(redis: &Redis, dir: &Path, listen: &str) -> String {
+fn plan_text(redis: &RedisServer, dir: &Path, listen: &str) -> String {
     let mut text = format!(
         "[budget]\nttl = \"2s\"\nheartbeat = \"500ms\"\nworst_pause = \"1s\"\n[store]\nurl = \"{}\"\n[watch]\n\
          listen = \"{listen}\"\n",

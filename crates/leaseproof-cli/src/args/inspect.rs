@@ -36,9 +36,10 @@ pub struct InspectArgs {
     /// Compare with this plan: TTL in force, cadence, worst gap.
     #[arg(long, value_name = "PLAN", help_heading = "Look")]
     pub plan: Option<PathBuf>,
-    /// The owner's process, on its own host: is it stopped, frozen, throttled, and how is its connection?
+    /// The owner's process, on its own host: is it stopped, frozen, throttled, and how is its connection? Given
+    /// again for each suspect: which of them holds the lease, where the store can tell.
     #[arg(long, value_name = "PID", help_heading = "Look")]
-    pub owner_pid: Option<u32>,
+    pub owner_pid: Vec<u32>,
     /// Redis: watch what passes at the server for so long (MONITOR, at most 60s and 100,000 commands; it
     /// slows the server).
     #[arg(long, value_name = "DURATION", requires = "non_production", help_heading = "Look")]

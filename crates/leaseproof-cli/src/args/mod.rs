@@ -1,20 +1,26 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
+mod check;
 #[cfg(feature = "gate")]
 pub mod gate;
 mod inspect;
+mod millis;
 mod owner;
+mod owner_command;
 mod verify;
 mod watch;
 
+pub use check::{CheckArgs, Format};
 #[cfg(feature = "gate")]
 pub use gate::GateArgs;
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
+pub use owner_command::is_plan;
 pub use verify::VerifyArgs;
 pub use watch::WatchArgs;
 
 use clap::{CommandFactory as _, Parser, Subcommand};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// The folder that runs are kept in where none is named.
@@ -40,6 +46,7 @@ const AFTER: &str = "Examples:
   leaseproof verify                                        the reference owner on the embedded store
   leaseproof verify --store redis://127.0.0.1:6379 -- ./worker --flag
   leaseproof verify leaseproof.toml --json                 in CI
+  leaseproof check leaseproof.toml --gc-log gc.log         does the budget hold
   leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
   leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
   leaseproof explain LP004
@@ -51,6 +58,8 @@ Exit status: 0 proven, 1 violated, 2 the call or the plan is wrong, 3 cannot tel
 pub enum Verb {
     /// Runs scenarios against an owner, prints the verdict, writes the evidence bundle.
     Verify(Box<VerifyArgs>),
+    /// Checks a safety budget, or lock settings of known systems; runs nothing.
+    Check(Box<CheckArgs>),
     /// A read-only look at a lease in use: the first ten minutes of an incident.
     Inspect(Box<InspectArgs>),
     /// Monitors leases in use: what the store grants against what the owner believes.
@@ -98,7 +107,8 @@ pub enum Verb {
 
 /// Parses the command line; clap prints help and errors itself, with exit status 2.
 pub fn parse() -> Args {
-    Args::parse()
+    let given: Vec<OsString> = std::env::args_os().collect();
+    Args::try_parse_from(&given).unwrap_or_else(|error| owner_command::explained(error, command(), &given).exit())
 }
 
 /// The command as clap knows it, for completions and man pages.

@@ -1,5 +1,6 @@
 //! `leaseproof owner`.
 
+use super::millis::millis;
 use clap::Args;
 
 /// The arguments of the reference owner; the owner contract's variables are used where one is missing.
@@ -17,10 +18,10 @@ pub struct OwnerArgs {
     #[arg(long)]
     pub key: Option<String>,
     /// The TTL in ms (LEASEPROOF_TTL_MS).
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = millis)]
     pub ttl_ms: Option<u64>,
     /// The heartbeat in ms (LEASEPROOF_HEARTBEAT_MS).
-    #[arg(long, value_name = "MS")]
+    #[arg(long, value_name = "MS", value_parser = millis)]
     pub heartbeat_ms: Option<u64>,
     /// The protected resource's base URL (LEASEPROOF_RESOURCE).
     #[arg(long, value_name = "URL")]

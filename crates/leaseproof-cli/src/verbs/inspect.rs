@@ -91,7 +91,7 @@ fn settings(args: InspectArgs, stop: &Arc<AtomicBool>, live: &Span) -> Result<Se
         span,
         timeout,
         plan,
-        owner_pid: args.owner_pid,
+        owner_pids: args.owner_pid,
         monitor,
         save: args.save,
         stop: Arc::clone(stop),

@@ -1,5 +1,6 @@
 //! One file a verb.
 
+mod check;
 mod explain;
 #[cfg(feature = "gate")]
 mod gate;
@@ -21,6 +22,7 @@ pub const WRONG_CALL: u8 = 2;
 pub fn dispatch(args: Args) -> ExitCode {
     match args.verb {
         Verb::Verify(args) => verify::run(&args),
+        Verb::Check(args) => check::run(&args),
         Verb::Inspect(args) => inspect::run(*args),
         Verb::Watch(args) => watch::run(&args),
         #[cfg(feature = "gate")]

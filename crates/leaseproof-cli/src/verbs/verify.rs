@@ -1,7 +1,7 @@
 //! `leaseproof verify`: arguments → plan → run → faces.
 
 use super::{print, print_all, wrong};
-use crate::args::VerifyArgs;
+use crate::args::{VerifyArgs, is_plan};
 use crate::faces::Live;
 use crate::faces::{metrics, signals};
 use leaseproof_judge::Policy;
@@ -101,7 +101,13 @@ fn plan_of(args: &VerifyArgs) -> Result<plan::Plan, String> {
     let standard = Path::new(STANDARD_PLAN);
     let path = args.plan.as_deref().or_else(|| standard.exists().then_some(standard));
     let (mut file, text) = match path {
-        Some(path) => plan::load(path).map_err(|error| error.to_string())?,
+        Some(path) => plan::load(path).map_err(|error| match is_plan(path) {
+            true => error.to_string(),
+            false => {
+                let path = leaseproof_store::url::redact(&path.to_string_lossy());
+                format!("{error}\n  the owner's command comes after `--`: leaseproof verify -- {path}")
+            }
+        })?,
         None => (PlanFile::default(), String::new()),
     };
     let text_of = |given: &Option<String>| given.clone().map(plan::from_command_line);

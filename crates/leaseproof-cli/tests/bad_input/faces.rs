@@ -102,7 +102,7 @@ fn closed_stdout_ok() {
 #[test]
 fn help_has_examples_ok() {
     let room = Room::new();
-    for verb in ["", "verify", "owner", "explain", "undo", "completions", "man"] {
+    for verb in ["", "verify", "check", "owner", "explain", "undo", "completions", "man"] {
         let arguments: Vec<&str> = [verb, "--help"].into_iter().filter(|word| !word.is_empty()).collect();
         let ran = room.run(&arguments);
         ran.proven();
@@ -141,6 +141,14 @@ fn completions_and_man_ok() {
 #[test]
 fn verbs_bad() {
     let room = Room::new();
+    for (code, meant) in [
+        ("LP4", "did you mean LP004?"),
+        ("lp-21", "did you mean LP021?"),
+        ("4", "did you mean LP004?"),
+        ("silent-retain", "did you mean silent-retention?"),
+    ] {
+        room.run(&["explain", code]).refused(&[meant]);
+    }
     room.run(&["explain", "LP999"])
         .refused(&["`LP999` is no rule", "`leaseproof explain` lists them"]);
     let owner = [
@@ -156,6 +164,12 @@ fn verbs_bad() {
     ];
     let owner = |more: &[&'static str]| room.run(&[&owner[..], more].concat());
     owner(&[]).refused(&["no store: give --store URL or set LEASEPROOF_STORE"]);
+    for (given, meant) in [
+        ("4s", "the number is in milliseconds: write 4000"),
+        ("x", "it is a whole number of milliseconds"),
+    ] {
+        room.run(&["owner", "--ttl-ms", given]).refused(&["--ttl-ms", meant]);
+    }
     owner(&["--store", "mysql://x"]).refused(&["mysql is no store"]);
     owner(&["--store", "sqlite:x.db", "--flaw", "nope"]).refused(&["nope"]);
     room.run(&["verfy"]).refused(&["verify"]);

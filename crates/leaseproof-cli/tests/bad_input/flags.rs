@@ -13,6 +13,7 @@ fn flags_bad() {
         (&["--jobs", "0"], &["verify.jobs: 0"]),
         (&["--seed", "x"], &["invalid value 'x' for '--seed <N>'"]),
         (&["--scenario", "pause-over"], &["did you mean `pause-over-ttl`?"]),
+        (&["--scenario", "failover"], &["did you mean `store-failover`?"]),
         (&["--require", "blakhole"], &["did you mean `blackhole`?"]),
         (&["--key", "other"], &["store.key: `other` is not below"]),
         (&["--prefix", ""], &["store.prefix: it is empty"]),
@@ -28,6 +29,27 @@ fn flags_bad() {
             &["owner.lines.lost: the regular expression `(` is wrong"],
         ),
         (&["--nope"], &["unexpected argument '--nope'"]),
+        (
+            &["python3", "w.py", "--fast"],
+            &[
+                "unexpected argument 'w.py'",
+                "the owner's command comes after `--`: leaseproof verify -- python3 w.py --fast",
+            ],
+        ),
+        (
+            &["--ttl", "3s", "./worker", "--fast"],
+            &[
+                "unexpected argument '--fast'",
+                "the owner's command comes after `--`: leaseproof verify --ttl 3s -- ./worker --fast",
+            ],
+        ),
+        (
+            &["python3"],
+            &[
+                "python3",
+                "the owner's command comes after `--`: leaseproof verify -- python3",
+            ],
+        ),
         (
             &["--store", "redis://192.0.2.1:6379"],
             &["redis://192.0.2.1:6379 is not on loopback", "--allow-remote"],

@@ -3,6 +3,7 @@
 //! Everything here is real: the built program, real owners, a real redis-server where a test needs one.
 
 mod bundle;
+mod check;
 mod faces;
 mod flags;
 mod names;

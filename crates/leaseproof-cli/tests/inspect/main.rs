@@ -6,6 +6,7 @@ mod bad;
 mod evidence;
 mod look;
 mod owner;
+mod suspects;
 #[allow(dead_code, reason = "each test uses a part of this fixture")]
 mod tap;
 

@@ -100,6 +100,26 @@ fn etcd_shows_what_matters_to_a_lease() {
     server.cli(&["put", "--lease", lease, "two", "x"]);
     let json = look(&room, &server.url(), "one").json();
     worries(&json, "lease", "one keep-alive extends them all");
+    // A queue, as `etcdctl lock` makes it.
+    let mut queue = Vec::new();
+    for _ in 0..2 {
+        let lease = server.cli(&["lease", "grant", "600"]);
+        // It is printed with zeros in front, which no place's name has.
+        let lease = lease
+            .split(' ')
+            .nth(1)
+            .expect("an id")
+            .trim_start_matches('0')
+            .to_owned();
+        server.cli(&["put", "--lease", &lease, &format!("job/{lease}"), ""]);
+        queue.push(lease);
+    }
+    let json = look(&room, &format!("{}?recipe=lock", server.url()), "job").json();
+    says(
+        &json,
+        "waiters",
+        &format!("1: /{0} (lease {0}, since revision ", queue[1]),
+    );
     // Out of space.
     let other = EtcdServer::start_with(&["--quota-backend-bytes", "100000"]).expect("it started before");
     while other.cli_fails(&["put", "full", &"x".repeat(20_000)]).is_none() {}

@@ -83,6 +83,7 @@ fn postgres_shows_what_matters_to_a_lease() {
     says(&json, "row", "no open transaction holds it");
     let seen = json["lease"]["renewals"]["is"]["seen"].as_array().expect("renewals");
     assert!(seen.len() >= 2, "{json:#}");
+    assert_ne!(json["first"]["side"], "store", "{json:#}");
     // The owner's own session, by the near end of its connection.
     let ran = room.run(&[
         "inspect",
@@ -113,6 +114,17 @@ fn postgres_shows_what_matters_to_a_lease() {
     says(&json, "row", "held by session");
     says(&json, "row", "idle in transaction");
     worries(&json, "row", "nobody else can renew");
+    assert_eq!(json["first"]["side"], "store", "{json:#}");
+    let first = json["first"]["why"][0].as_str().expect("a reason");
+    for part in [
+        "session ",
+        "of user ",
+        "is idle in transaction for ",
+        "its transaction, open for ",
+    ] {
+        assert!(first.contains(part), "{part} is missing in {first}");
+    }
+    assert_eq!(json["store"]["row_held_by"]["state"], "idle in transaction");
     let why = json["store"]["connections"]["is"]["candidates"][0]["why"]
         .as_str()
         .expect("a reason");

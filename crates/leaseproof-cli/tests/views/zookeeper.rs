@@ -102,6 +102,20 @@ fn zookeeper_shows_the_session_and_its_connection() {
     ];
     let shown = room.run(&all).json();
     assert!(unseen(&shown), "{shown:#}");
+    // Two suspects: the one that holds comes first, however they were named.
+    let both = [&all[..], &["--owner-pid", &pid, "--owner-pid", &other]].concat();
+    let shown = room.run(&both).json();
+    let holds = |owner: &serde_json::Value| owner["holds"]["it_does"].as_str().map(str::to_owned);
+    assert_eq!(shown["owner"]["process"]["pid"].to_string(), pid, "{shown:#}");
+    assert_eq!(holds(&shown["owner"]).as_deref(), Some("yes"), "{shown:#}");
+    assert_eq!(
+        shown["others"].as_array().map(Vec::len),
+        Some(1),
+        "named twice, and looked at once"
+    );
+    assert_eq!(holds(&shown["others"][0]).as_deref(), Some("cannot-tell"), "{shown:#}");
+    let why = shown["others"][0]["holds"]["says"].to_string();
+    assert!(why.contains("none of its"), "{why}");
     // Renewals don't show here: that is said, and not that there was none.
     assert_eq!(json["lease"]["renewals"], "not-by-this-store");
     let text = room
@@ -109,6 +123,25 @@ fn zookeeper_shows_the_session_and_its_connection() {
         .stdout;
     assert!(text.contains("renewals are not shown by this store"), "{text}");
     assert!(!text.contains("no renewal"), "{text}");
+}
+
+#[test]
+fn who_waits_in_a_queue_is_listed() {
+    let server = server!("who_waits_in_a_queue_is_listed", "");
+    server.cli("create /queue");
+    for _ in 0..3 {
+        server.cli("create -s /queue/x__lock__ worker");
+    }
+    let room = room();
+    let url = format!("{}?recipe=lock", server.url());
+    let tap = Tap::start(server.port());
+    let tapped = format!("zookeeper://127.0.0.1:{}?recipe=lock", tap.port());
+    for url in [&url, &tapped] {
+        let json = look(&room, url, "queue").json();
+        says(&json, "waiters", "2: x__lock__0000000001 (worker#");
+        says(&json, "waiters", ", x__lock__0000000002 (worker#");
+    }
+    only_listed("zookeeper", &tap, zookeeper, |listed, sent| listed == sent);
 }
 
 #[test]

@@ -12,7 +12,7 @@ pub use stub::main as stub_main;
 
 use crate::shim::ShimFile;
 use crate::torture_points::{self, reach};
-use crate::warden::{Warden, WardenError};
+use crate::warden::{Warden, WardenError, apart};
 use leaseproof_proc::cgroup::{self, Cgroup};
 use leaseproof_proc::family::{Family, MARK_VARIABLE};
 use leaseproof_proc::identity;
@@ -145,6 +145,9 @@ pub fn launch(warden: &Warden, launch: &Launch) -> Result<Launched, LaunchError>
 
 fn start_stub(warden: &Warden, launch: &Launch, line: UnixStream) -> io::Result<Child> {
     let mut command = Command::new("/proc/self/exe");
+    // A session of its own: the terminal's keys don't reach the owner, the end of the run's session
+    // doesn't wake it, and its orphans are found by the session's number.
+    apart(&mut command);
     command.arg(STUB_WORD);
     // Loaded into the command and not into the stub: it is the command's reads that count.
     for (name, value) in launch.shim.iter().flat_map(|shim| {
@@ -180,7 +183,7 @@ fn hand_over(
     child: &Child,
     cgroup: Option<Cgroup>,
 ) -> Result<Target, LaunchError> {
-    // The stub's word comes after it has begun its own session.
+    // The stub's word says that it runs.
     let mut word = [0];
     line.read_exact(&mut word)?;
     // Not yet reaped, so the pid can't be another's.

@@ -20,6 +20,7 @@ pub(crate) mod wards;
 
 pub use handle::{Warden, WardenError};
 pub use process::main;
+pub(crate) use signals::apart;
 pub use traces::Traces;
 pub use wards::Healed;
 

@@ -1,13 +1,14 @@
-//! The warden outlives the signals that end its run.
+//! The warden outlives the signals that end its run; nor do these reach what the run starts.
 
 use rustix::process::setsid;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Puts the warden-to-be into a session of its own before it becomes our binary: a Ctrl-C that comes while it
-/// starts, before it can ignore anything, goes to the terminal's group and must not find it there.
+/// Puts a process-to-be into a session of its own before it becomes our binary: a Ctrl-C that comes while it
+/// starts, before it can ignore anything, goes to the terminal's group and must not find it there. A Ctrl-Z would
+/// stop it for good, and us with it, since we wait for it to become our binary.
 #[expect(unsafe_code, reason = "std can't start a process in a session of its own")]
-pub(super) fn apart(command: &mut Command) {
+pub(crate) fn apart(command: &mut Command) {
     // SAFETY: between fork and exec only async-signal-safe calls may be made; setsid is one, it is a plain
     // system call here, and turning its error into an `io::Error` allocates nothing.
     unsafe {

@@ -8,6 +8,7 @@ mod relays;
 mod rig;
 mod victim;
 
+use rustix::process::{getpid, getsid};
 use std::env;
 use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
@@ -20,7 +21,11 @@ fn main() -> ExitCode {
     args.next();
     match args.next().as_deref().and_then(|word| word.to_str()) {
         Some(leaseproof_fault::warden::WORD) => leaseproof_fault::warden::main(args),
-        Some(leaseproof_fault::launch::STUB_WORD) => leaseproof_fault::launch::stub_main(args),
+        Some(leaseproof_fault::launch::STUB_WORD) => {
+            // It was never in the terminal's group: a Ctrl-Z while it starts would have stopped it for good.
+            assert_eq!(getsid(None), Ok(getpid()), "a stub begins in a session of its own");
+            leaseproof_fault::launch::stub_main(args)
+        }
         Some(victim::WORD) => victim::main(args),
         // What a test runner asks of every test binary.
         Some("--list") => ExitCode::SUCCESS,

@@ -112,7 +112,7 @@ fn no_later_work(scene: &Scene<'_, '_, '_>, owner: &Owner<'_>, end: Moment) -> S
         .is_some_and(|grant| grant.lasts_until().is_none_or(|until| end.latest < until.earliest));
     let again = lineage(timeline, owner)
         .find_map(|it| Some((it, later(timeline, it, scene.held, end).next()?)))
-        .map(|(it, grant)| (&it.name, timeline.grants[grant].label()));
+        .map(|(it, grant)| (&it.name, timeline.grants[grant].token));
     let since = |at: Moment| end.latest < at.earliest;
     let lives = || lineage(timeline, owner);
     let acts = lives().flat_map(|it| &it.acts).filter(|act| since(act.at)).count();
@@ -121,9 +121,10 @@ fn no_later_work(scene: &Scene<'_, '_, '_>, owner: &Owner<'_>, end: Moment) -> S
         .filter(|saying| since(saying.at))
         .count();
     match again {
-        Some((name, label)) => format!(
-            "{name} acquired {label} after the fault, and no write in it was seen: \
-             let it write as soon as it holds the lease again, or let the cycle go on"
+        Some((name, token)) => format!(
+            "{name} acquired the lease anew{} after the fault, and no write in it was seen: \
+             let it write as soon as it holds the lease again, or let the cycle go on",
+            token.map_or_else(String::new, |token| format!(" (token {token})"))
         ),
         None if kept => format!(
             "{} kept its lease, and no write in it was seen after the fault: let it write within two heartbeats",

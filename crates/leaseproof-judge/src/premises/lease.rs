@@ -11,6 +11,23 @@ use leaseproof_model::truth::Truth;
 const NO_GRANT: &str =
     "no grant of the target is known at the fault: let it print `acquired`, or use $LEASEPROOF_OWNER in its holder";
 
+const SAME_VALUE: &str = "both owners write the same value under the key, so that the store can't show which of them \
+     holds it: give each start a value of its own ($LEASEPROOF_OWNER, or a random one)";
+
+/// Adds to a remedy where all owners' grants have one value.
+fn or_one_value(scene: &Scene<'_, '_, '_>, says: &str) -> String {
+    let timeline = scene.timeline;
+    let mut holders = timeline.grants.iter().filter(|it| it.by != By::Lab).map(|it| it.holder);
+    match (holders.next(), holders.next()) {
+        (Some(one), Some(next)) if one == next && holders.all(|it| it == one) && timeline.owners.len() > 1 => {
+            format!(
+                "{says}; each grant has the same value under the key: if both owners write it, give each start a value of its own"
+            )
+        }
+        _ => says.to_owned(),
+    }
+}
+
 /// The grant expired before the fault ended, as the adapter defines and can prove it.
 pub(super) fn expired(scene: &Scene<'_, '_, '_>) -> Seen {
     let Some(grant) = scene.grant() else {
@@ -61,17 +78,18 @@ pub(super) fn expired(scene: &Scene<'_, '_, '_>) -> Seen {
 /// Another holder has it before the fault ended.
 pub(super) fn taken_over(scene: &Scene<'_, '_, '_>) -> Seen {
     let Some(grant) = scene.grant() else {
-        return Seen::unknown(NO_GRANT, []);
+        return Seen::unknown(or_one_value(scene, NO_GRANT), []);
     };
+    if let Some(next) = scene.successor_of_same_value() {
+        return Seen::unknown(SAME_VALUE, [grant.first.id, next.first.id]);
+    }
     let Some(next) = scene.successor().map(|next| &scene.timeline.grants[next]) else {
-        return Seen::unknown(
-            "no other holder took the lease over: see in its output that the contender lives, wants the same key, \
-             and stores another value than the first",
-            [grant.first.id],
-        );
+        let says = "no other holder took the lease over: see in its output that the contender lives, wants the same \
+                    key, and stores another value than the first";
+        return Seen::unknown(or_one_value(scene, says), [grant.first.id]);
     };
     if next.begin.latest <= scene.until() {
-        Seen::yes(format!("{} took over", next.holder), [next.first.id])
+        Seen::yes(format!("{} took over", scene.timeline.holder(next)), [next.first.id])
     } else {
         Seen::no(
             "another took the lease over only after the fault had ended: let the contender ask more often",
@@ -97,7 +115,7 @@ pub(super) fn no_other_grant(scene: &Scene<'_, '_, '_>) -> Seen {
             true => Seen::no(
                 format!(
                     "{} was granted the lease meanwhile: let nobody else want this key",
-                    next.holder
+                    timeline.holder(next)
                 ),
                 ids,
             ),

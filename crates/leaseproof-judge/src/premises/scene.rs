@@ -193,6 +193,13 @@ impl<'t, 'h> Scene<'_, 't, 'h> {
         (self.timeline.grants[next].holder != self.grant()?.holder).then_some(next)
     }
 
+    /// That grant, where it is another's and has the value that the target's had.
+    pub(crate) fn successor_of_same_value(&self) -> Option<&'t Grant<'h>> {
+        let next = self.timeline.successor(self.held?, self.target?)?;
+        let next = &self.timeline.grants[next];
+        (next.by != By::Lab && next.holder == self.grant()?.holder).then_some(next)
+    }
+
     /// The lab's own grant in this cycle.
     pub(crate) fn lab_grant(&self) -> Option<&'t Grant<'h>> {
         let from = self.timeline.last_begun(self.cycle.began.at.earliest).unwrap_or(0);

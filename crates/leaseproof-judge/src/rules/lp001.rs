@@ -23,7 +23,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             "{} acted {} times as the holder after {} had begun, the first time {} after that began: both believed to hold the lease",
             owner.name,
             after.len(),
-            successor.label(),
+            timeline.label(successor),
             ms(act.at.earliest.since(successor.begin.latest)),
         );
         let mut ids = run.evidence(timeline);

@@ -61,7 +61,8 @@ fn not_increasing<'h>(
                 };
                 let says = format!(
                     "{} {verb} token {token}, and an earlier grant of {} had {before}: {so}",
-                    grant.holder, old.holder,
+                    timeline.holder(grant),
+                    timeline.holder(old),
                 );
                 let cycle = grant.first.cycle;
                 if found
@@ -121,7 +122,8 @@ fn passed_over(timeline: &Timeline<'_>, written: &BTreeMap<EventId, (Token, Even
         let says = format!(
             "{} was written on with token {token}, and an earlier grant of {} had {shown}: a fence refuses the new \
              holder, and takes what the old one writes",
-            grant.holder, other.holder,
+            timeline.holder(grant),
+            timeline.holder(other),
         );
         let ids = evidence([id, grant.first.id, other.first.id, grants[place].first.id]);
         let finding = Finding::new(&LP003, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids);

@@ -12,7 +12,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         .iter()
         .map(|run| {
             let owner = &timeline.owners[run.owner];
-            let label = timeline.grants[run.grant].label();
+            let label = timeline.label(&timeline.grants[run.grant]);
             let named = run.acts(timeline).find_map(|act| act.says_from);
             let doubt = match (run.certainty, named) {
                 (Truth::Yes, _) => String::new(),

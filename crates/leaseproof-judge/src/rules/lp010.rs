@@ -115,7 +115,10 @@ fn overwritten(timeline: &Timeline<'_>, index: usize, grant: &Grant<'_>) -> Opti
     {
         return None;
     }
-    let says = format!("the lab's own lease was overwritten by {} before it ended", next.holder);
+    let says = format!(
+        "the lab's own lease was overwritten by {} before it ended",
+        timeline.holder(next)
+    );
     let ids = evidence([grant.first.id, end.event, next.first.id]);
     let finding = Finding::new(&LP010, Subject::Owner, Truth::Yes, grant.first.cycle, says, ids);
     Some(match next.by {
@@ -139,7 +142,7 @@ fn revived(timeline: &Timeline<'_>, grant: &Grant<'_>) -> Option<Finding> {
     };
     let says = format!(
         "{} stood again {} after it had ended, without an acquire: a renewal re-created it",
-        grant.label(),
+        timeline.label(grant),
         ms(grant.begin.latest.since(ended.at.earliest)),
     );
     let ids = evidence([old.first.id, ended.event, grant.first.id]);

@@ -54,7 +54,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             Some((owner, release)) => {
                 let says = format!(
                     "{} was gone before its expiry when {} released or ended, and its own holder had not released it",
-                    grant.label(),
+                    timeline.label(grant),
                     owner.name,
                 );
                 let ids = evidence([grant.first.id, end.event, release]);
@@ -67,7 +67,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 let able = able(timeline, end.seen);
                 let says = format!(
                     "{} was gone before its expiry, and the lab did not free it: a release did not check the holder",
-                    grant.label()
+                    timeline.label(grant)
                 );
                 let ids = evidence([grant.first.id, end.event]);
                 let certainty = if able.is_some() { Truth::Yes } else { Truth::CannotTell };
@@ -96,9 +96,10 @@ fn unseen(timeline: &Timeline<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (place, it) in timeline.deeds.iter().enumerate() {
         let took = matches!(it.deed.deed, Deed::Acquired | Deed::Stole) && it.deed.outcome == Outcome::Applied;
-        let Some(holder) = it.deed.holder.as_ref().filter(|holder| took && !shown.contains(holder)) else {
+        let unseen = it.deed.holder.as_ref().is_some_and(|holder| !shown.contains(holder));
+        if !took || !unseen {
             continue;
-        };
+        }
         let next = timeline
             .readings
             .partition_point(|(event, _)| event.at.earliest <= it.event.at.latest);
@@ -116,9 +117,8 @@ fn unseen(timeline: &Timeline<'_>) -> Vec<Finding> {
         if freed || seen.latest >= it.event.at.earliest.plus(timeline.ask.budget.ttl) {
             continue;
         }
-        let says = format!(
-            "the lease that the lab had just taken as {holder} was gone before its expiry, and the lab did not free it"
-        );
+        let says =
+            "the lease that the lab had just taken was gone before its expiry, and the lab did not free it".to_owned();
         let ids = evidence([it.event.id, reading.id]);
         let able = able(timeline, seen);
         let certainty = if able.is_some() { Truth::Yes } else { Truth::CannotTell };

@@ -25,7 +25,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let says = match later {
             Some(change) => format!(
                 "{} stood without a TTL, and got one up to {} later: acquire is not atomic",
-                grant.label(),
+                timeline.label(grant),
                 ms(change
                     .at
                     .latest
@@ -33,7 +33,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             ),
             None => format!(
                 "{} stood without a TTL: if its owner ends, nobody ever gets the lease",
-                grant.label()
+                timeline.label(grant)
             ),
         };
         let ids = evidence(

@@ -25,7 +25,7 @@ fn lost(timeline: &Timeline<'_>) -> Vec<Finding> {
         .map(|(grant, end)| {
             let says = format!(
                 "the store's epoch changed or its clock stepped, and {} was gone before its expiry",
-                grant.label()
+                timeline.label(grant)
             );
             let ids = evidence([grant.first.id, end.event]);
             Finding::new(&LP017, Subject::Store, Truth::Yes, grant.first.cycle, says, ids)
@@ -53,7 +53,7 @@ fn stood_still(timeline: &Timeline<'_>, fault: &Fault<'_>) -> Option<Finding> {
         let says = format!(
             "the store itself did not run for {}, and {} was over when it went on: nobody could have renewed it",
             ms(ended.latest.since(began.earliest)),
-            grant.label()
+            timeline.label(grant)
         );
         let ids = evidence(fault.events().map(|event| event.id).chain([end.event]));
         Finding::new(&LP017, Subject::Store, Truth::Yes, fault.cycle, says, ids)
@@ -75,7 +75,7 @@ fn leader_changed(timeline: &Timeline<'_>, fault: &Fault<'_>) -> Option<Finding>
         Some((grant, event, up)) => (
             format!(
                 "the store's leader changed, and the expiry of {} moved up by {} with it: that need not be a renewal by anybody",
-                grant.label(),
+                timeline.label(grant),
                 ms(up)
             ),
             Some(event),

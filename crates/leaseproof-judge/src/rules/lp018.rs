@@ -31,7 +31,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             ids,
         ));
     }
-    let over = |grant: &'_ Grant<'_>| Some((grant.long_over?, grant.first.id, grant.label()));
+    let over = |grant: &'_ Grant<'_>| Some((grant.long_over?, grant.first.id, timeline.label(grant)));
     if let Some((moved, first, label)) = timeline.grants.iter().find_map(over) {
         let says = format!(
             "the store shows {label} as over for {}, and it lives: the clock that shows it stepped back; that is no expiry",

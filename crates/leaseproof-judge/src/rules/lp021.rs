@@ -1,9 +1,12 @@
 //! An owner acts on a grant that the store never gave.
 //!
-//! An owner whose lease ended and that writes on is not meant: that is LP004.
+//! An owner whose lease ended and that writes on is not meant: that is LP004. Nor is one whose grant the store
+//! may have lost as it went on from another state: what was granted right before that shows in no look.
+
+mod lost;
 
 use super::{Facts, evidence, of};
-use crate::timeline::{Act, By, Owner, Saying, Standing, Timeline};
+use crate::timeline::{Act, By, Owner, Saying, Standing, Switch, Timeline};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{EventId, OwnerEvent, What};
 use leaseproof_model::finding::{Finding, Subject};
@@ -11,16 +14,29 @@ use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
 use leaseproof_model::rule::LP021;
 use leaseproof_model::truth::Truth;
+use lost::Lost;
 use std::collections::BTreeMap;
 
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let counter = Counter::of(timeline);
+    let switches = Switch::all(&timeline.readings, &timeline.faults);
     let mut found = Vec::new();
     for (place, owner) in timeline.owners.iter().enumerate() {
         let mut by_cycle: BTreeMap<u32, (String, Vec<EventId>)> = BTreeMap::new();
+        let lost = Lost::of(timeline, owner, &switches);
+        let mut may_be_lost: BTreeMap<u32, (Option<Token>, Vec<EventId>)> = BTreeMap::new();
         for claim in tokens_claimed(owner) {
             if let Some(shown) = counter.below(claim.token, claim.at) {
+                // From its first claim on the looks tell: it was not given before that either.
+                let until = lost
+                    .first_shown(claim.token)
+                    .and_then(|first| counter.look_after(first));
+                if let Some(switch) = lost.token(claim.token, until.map_or(claim.at, |it| it.at)) {
+                    let seen = || (Some(claim.token), vec![claim.event, switch, shown]);
+                    may_be_lost.entry(claim.cycle).or_insert_with(seen);
+                    continue;
+                }
                 by_cycle.entry(claim.cycle).or_insert_with(|| {
                     let says = format!(
                         "{} acted with token {}, which the store's counter had not reached",
@@ -32,13 +48,21 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         }
         let mut absent: Option<&Act<'_>> = None;
         let mut open: BTreeMap<u32, EventId> = BTreeMap::new();
+        let mut run: Option<&Act<'_>> = None;
         for act in &owner.acts {
             if act.standing != Standing::Ungranted {
-                absent = None;
+                (absent, run) = (None, None);
                 continue;
             }
+            let run = *run.get_or_insert(act);
             if act.says_from.is_some() {
                 open.entry(act.event.cycle).or_insert(act.event.id);
+                continue;
+            }
+            if let Some(switch) = lost.act(act, run.at) {
+                absent = None;
+                let seen = || (act.token, vec![act.event.id, switch]);
+                may_be_lost.entry(act.event.cycle).or_insert_with(seen);
                 continue;
             }
             let Some(view) = View::around(timeline, place, act.at) else {
@@ -61,7 +85,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                         let says = format!(
                             "{} acted as the holder while {} stood unchanged",
                             owner.name,
-                            grant.label()
+                            timeline.label(grant)
                         );
                         (says, vec![act.event.id, grant.first.id])
                     });
@@ -92,6 +116,15 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                         });
                     }
                 }
+            }
+        }
+        for (cycle, (token, ids)) in may_be_lost {
+            open.remove(&cycle);
+            if !by_cycle.contains_key(&cycle) {
+                let says = lost::says(owner, token);
+                let ids = evidence(ids);
+                let finding = Finding::new(&LP021, Subject::Store, Truth::CannotTell, cycle, says, ids);
+                found.push(of(owner, finding));
             }
         }
         for (cycle, act) in open {
@@ -299,10 +332,15 @@ impl Counter {
         }
     }
 
+    /// The first reading that was taken after the moment.
+    fn look_after(&self, at: Moment) -> Option<&Shown> {
+        self.shown
+            .get(self.shown.partition_point(|it| it.at.earliest < at.latest))
+    }
+
     /// The reading, after the moment, by which the store had still not given this token.
     fn below(&self, token: Token, at: Moment) -> Option<EventId> {
-        let after = self.shown.partition_point(|it| it.at.earliest < at.latest);
-        let after = self.shown.get(after)?;
+        let after = self.look_after(at)?;
         (after.greatest < token).then_some(after.id)
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn attribute<'h>(grants: &mut [Grant<'h>], owners: &mut [Owner<'h>], 
             .unwrap_or(By::Unknown);
     }
     claims.by_acquired(grants, owners);
-    by_same_holder(grants);
+    by_same_holder(grants, owners);
     for grant in grants.iter_mut().filter(|grant| grant.by == By::Unknown) {
         grant.by = by_elimination(grant, owners);
     }
@@ -217,8 +217,9 @@ fn fits(grant: &Grant<'_>, claim: &Saying<'_>) -> bool {
         && grant.lasts_until().is_none_or(|end| claim.at.earliest <= end.latest)
 }
 
-/// A random value stands for the owner that had it before, if only one owner had it.
-fn by_same_holder(grants: &mut [Grant<'_>]) {
+/// A random value stands for the owner that had it before, if only one owner had it, and that ran as the grant
+/// began.
+fn by_same_holder(grants: &mut [Grant<'_>], owners: &[Owner<'_>]) {
     let mut known: BTreeMap<&str, Option<By>> = BTreeMap::new();
     for grant in grants.iter().filter(|grant| grant.by != By::Unknown) {
         known
@@ -231,7 +232,9 @@ fn by_same_holder(grants: &mut [Grant<'_>]) {
             .or_insert(Some(grant.by));
     }
     for grant in grants.iter_mut().filter(|grant| grant.by == By::Unknown) {
-        if let Some(Some(by)) = known.get(grant.holder.as_str()) {
+        if let Some(Some(by)) = known.get(grant.holder.as_str())
+            && !matches!(by, By::Owner(owner) if owners[*owner].surely_idle(grant.begin))
+        {
             grant.by = *by;
         }
     }

@@ -109,14 +109,14 @@ fn lab_released(by: By, seen: Moment, deeds: &[Deeded<'_>]) -> Option<Moment> {
         .map(|it| it.event.at)
 }
 
+/// Who stood still then, and for longer than a request is on its way, released nothing, whatever it says or does later.
+fn stood_still(owner: &Owner<'_>, seen: Moment) -> bool {
+    owner.frozen.contain(seen.earliest.minus(ON_ITS_WAY), seen.latest)
+}
+
 /// Whether its holder said that it released it.
 fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
-    // Who stood still then, and for longer than a request is on its way, released nothing, whatever it says later.
-    let by_then = Moment {
-        earliest: seen.earliest.minus(ON_ITS_WAY),
-        latest: seen.latest,
-    };
-    if owner.frozen.contain(by_then.earliest, by_then.latest) {
+    if stood_still(owner, seen) {
         return false;
     }
     let from = owner.said.partition_point(|saying| saying.at.latest < seen.earliest);
@@ -145,7 +145,10 @@ fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bo
         .get(owner.name.as_str())
         .is_some_and(|asked| *asked <= seen.latest && owner.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
     let exited = owner.ended.is_some_and(|ended| {
-        !ended.by_lab && seen.earliest <= ended.at.latest && ended.at.earliest.since(seen.latest) <= EXIT
+        !ended.by_lab
+            && !stood_still(owner, seen)
+            && seen.earliest <= ended.at.latest
+            && ended.at.earliest.since(seen.latest) <= EXIT
     });
     asked || exited
 }
@@ -157,8 +160,15 @@ fn unseen_extension(grant: &Grant<'_>, faults: &[Fault<'_>], ttl: Duration) -> O
         let began = fault.began().filter(|_| fault.meets_store());
         began.is_some_and(|began| grant.may_cover(began))
     };
-    let last = faults.iter().rfind(met)?.last_extension()?;
-    Some(last.plus(ttl))
+    let fault = faults.iter().rfind(met)?;
+    let until = fault.last_extension()?.plus(ttl);
+    // Once it was seen to be gone, what is left is what the one that stopped may have given.
+    let gone = grant.end.map(|end| {
+        end.seen
+            .latest
+            .max(fault.began().map_or(end.seen.latest, |at| at.latest.plus(ttl)))
+    });
+    Some(gone.map_or(until, |gone| gone.min(until)))
 }
 
 /// Says of each grant from when acts are charged to its owner.

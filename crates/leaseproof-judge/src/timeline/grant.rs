@@ -142,12 +142,4 @@ impl Grant<'_> {
     pub(crate) fn lasts_until(&self) -> Option<Moment> {
         self.end.map(|end| end.at).or(self.expiry)
     }
-
-    /// The lease as people read it in a sentence.
-    pub(crate) fn label(&self) -> String {
-        match self.token.or(self.said_token.map(|(token, _)| token)) {
-            Some(token) => format!("the grant of {} with token {token}", self.holder),
-            None => format!("the grant of {}", self.holder),
-        }
-    }
 }

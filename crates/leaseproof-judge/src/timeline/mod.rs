@@ -10,9 +10,12 @@ mod fault;
 mod freeze;
 mod grant;
 mod grants;
+mod label;
 mod owner;
 mod reach;
+mod same_value;
 mod standing;
+mod switch;
 
 pub(crate) use act::{Act, ActKind, Standing, when};
 pub(crate) use coverage::{StoreCoverage, answered_slowly};
@@ -22,6 +25,7 @@ pub(crate) use grant::{By, End, EndKind, Grant};
 pub(crate) use grants::clock_stepped;
 pub(crate) use owner::{Owner, Saying};
 pub(crate) use reach::Reach;
+pub(crate) use switch::Switch;
 
 use freeze::{Freeze, Spans};
 use leaseproof_model::clock::BootNanos;
@@ -89,6 +93,7 @@ impl<'h> Timeline<'h> {
         timeline.sort_events();
         timeline.freeze_owners();
         timeline.grants = grants::grants(&timeline.readings, history.ask.store.late_bound);
+        same_value::part(&mut timeline.grants, &timeline.owners, &timeline.readings);
         attribution::attribute(&mut timeline.grants, &mut timeline.owners, &timeline.deeds);
         ends::explain(
             &mut timeline.grants,

@@ -183,3 +183,85 @@ pub fn stepped_beside_a_row() -> Story {
     });
     s
 }
+
+/// `a1` releases at 705 and `b1` is granted token 2 right before the leader stops: no look shows that, and the next
+/// leader knows nothing of it. `b1` writes on until `until`, and is granted the lease anew after that.
+#[must_use]
+pub fn lost_with_its_leader(until: Ms) -> Story {
+    let mut s = Story::new(ScenarioId::StoreFailover, &[]);
+    s.free(0.0).started(1.0, "a1").started(2.0, "b1");
+    s.granted(100.0, "a1#1", 1).acquired(100.0, "a1", 1);
+    s.cycle(101.0, "a1");
+    s.works(110.0, 700.0, "a1", 1).renews(250.0, 700.0, "a1");
+    s.said(705.0, "a1", OwnerEvent::Released).free(710.0).free(PAUSE - 4.0);
+    s.acquired(PAUSE - 2.0, "b1", 2).works(PAUSE - 1.0, until, "b1", 2);
+    s.note(PAUSE - 10.0, What::Roles(roles(Some(31), 2, &[])));
+    s.store_fault(FaultKind::PauseLeader, PAUSE, LEADS + 60.0);
+    s.note(LEADS - 10.0, What::Roles(roles(None, 2, &[31])));
+    s.note(LEADS, What::Roles(roles(Some(32), 3, &[31])));
+    let mut ms = LEADS + 4.0;
+    while ms < until + 20.0 {
+        s.free(ms);
+        ms += super::LOOK;
+    }
+    s.said(until + 1.0, "b1", OwnerEvent::Lost);
+    s.granted(until + 30.0, "b1#3", 3).acquired(until + 30.0, "b1", 3);
+    s.works(until + 40.0, until + 600.0, "b1", 3);
+    s.end_cycle(until + 500.0);
+    s.watched(0.0, PAUSE - 4.0).watched(LEADS + 4.0, until + 620.0);
+    s.each(|event| match &mut event.what {
+        What::Reading(reading) if event.at.earliest > at(LEADS) => reading.epoch = Some("term 3".to_owned()),
+        What::Fault(fault) => fault.processes = vec![process(31)],
+        _ => {}
+    });
+    s
+}
+
+/// The same looks and words where one leader led throughout.
+#[must_use]
+pub fn never_granted(until: Ms) -> Story {
+    let mut s = lost_with_its_leader(until);
+    s.without(|event| matches!(event.what, What::Fault(_) | What::Roles(_) | What::Coverage(_)));
+    let mut ms = PAUSE;
+    while ms < LEADS {
+        s.free_then(ms);
+        ms += super::LOOK;
+    }
+    s.watched(0.0, until + 620.0);
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what {
+            reading.epoch = Some("run".to_owned());
+        }
+    });
+    s
+}
+
+/// The leader stops at 800 and another leads from 1800 on, when the lease is over: `a1` acquires it anew, and
+/// releases it within a TTL of that.
+#[must_use]
+pub fn acquired_anew_at_the_next_leader() -> Story {
+    const NEXT: Ms = 1800.0;
+    let premises = [P::Exercised, P::LeaderStopped, P::AnotherLeads, P::StoreBack];
+    let mut s = held_until_pause(ScenarioId::StoreFailover, &premises);
+    s.note(PAUSE - 10.0, What::Roles(roles(Some(31), 2, &[])));
+    s.store_fault(FaultKind::PauseLeader, PAUSE, NEXT + 60.0);
+    s.note(NEXT - 10.0, What::Roles(roles(None, 2, &[31])));
+    s.note(NEXT, What::Roles(roles(Some(32), 3, &[31])));
+    s.works(PAUSE + 10.0, 1690.0, "a1", 1);
+    s.said(1100.0, "a1", OwnerEvent::RenewFailed)
+        .said(1695.0, "a1", OwnerEvent::Lost);
+    s.free(NEXT + 4.0)
+        .granted(NEXT + 30.0, "a1#2", 2)
+        .acquired(NEXT + 30.0, "a1", 2);
+    s.works(NEXT + 40.0, 2590.0, "a1", 2).renews(NEXT + 280.0, 2590.0, "a1");
+    s.end_cycle(2550.0)
+        .said(2600.0, "a1", OwnerEvent::Released)
+        .free(2605.0);
+    s.watched(0.0, PAUSE - 4.0).watched(NEXT + 4.0, 2700.0);
+    s.each(|event| match &mut event.what {
+        What::Reading(reading) if event.at.earliest > at(NEXT) => reading.epoch = Some("term 3".to_owned()),
+        What::Fault(fault) => fault.processes = vec![process(31)],
+        _ => {}
+    });
+    s
+}

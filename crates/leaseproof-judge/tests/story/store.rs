@@ -63,6 +63,16 @@ impl Story {
         self.look(ms)
     }
 
+    /// The key was seen free at a time of the past, and the counter stood at 1, whatever is there at the end of the
+    /// story.
+    pub fn free_then(&mut self, ms: Ms) -> &mut Self {
+        let (lease, counter) = (self.lease.take(), self.counter);
+        self.counter = 1;
+        self.look(ms);
+        (self.lease, self.counter) = (lease, counter);
+        self
+    }
+
     /// The key is seen free, and the counter has moved on: a grant came and went between two looks.
     pub fn counted(&mut self, ms: Ms, counter: u64) -> &mut Self {
         self.counter = self.counter.max(counter);

@@ -1,23 +1,21 @@
-//! What to run: `leaseproof.toml`, the command line's overrides, and their checks.
+//! What to run: `leaseproof.toml`, the command line's overrides, and their checks. How the file is written, and what
+//! a complaint about it looks like, is `leaseproof-check`'s.
 
-mod complaint;
-mod file;
 mod fit;
 mod init;
 mod margin;
-mod nearest;
+mod place;
 mod preset;
 mod resolve;
 mod wanted;
 mod watch;
 
-pub use complaint::PlanError;
-pub use file::{
-    BudgetTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable,
-    WatchTable,
-};
 pub use fit::{Fitted, fit};
 pub use init::commented_plan;
+pub use leaseproof_check::plan::{
+    BudgetTable, LinesTable, OwnerTable, PlanError, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable,
+    WatchOwnerTable, WatchTable, nearest,
+};
 pub use leaseproof_model::duration::parse_duration;
 pub use margin::margin_refusal;
 pub use preset::{Preset, preset_names};

@@ -1,40 +1,23 @@
 //! The plan with all defaults filled in and every check made that needs no store.
 
-use super::complaint::{Place, PlanError};
-use super::file::{BudgetTable, LinesTable, PlanFile, Text};
 use super::margin::margin_refusal;
-use super::nearest::nearest;
+use super::place::Place;
 use super::preset::{Preset, preset_names};
 use super::wanted::{FreezeMethod, OwnerPlan, Plan, StorePlan};
 use crate::owner::LinePatterns;
 use crate::scenarios::catalogue;
+use leaseproof_check::plan::{self, BudgetTable, LinesTable, PlanError, PlanFile, Text, nearest};
 use leaseproof_model::budget::Budget;
-use leaseproof_model::duration::parse_duration;
 use leaseproof_model::scenario::ScenarioId;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 /// Reads a plan file.
 ///
 /// # Errors
 /// When it can't be read or is no plan; the message has file, line and remedy.
 pub fn load(path: &Path) -> Result<(PlanFile, String), PlanError> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        // A URL that was given in its place may have a password.
-        let given = leaseproof_store::url::redact(&path.to_string_lossy());
-        let remedy = match given.contains("://") {
-            true => "a store is named with --store URL",
-            false => "`leaseproof verify --init` writes a commented plan",
-        };
-        PlanError(format!("the plan {given} can't be read: {error}\n  {remedy}"))
-    })?;
-    let place = Place {
-        path: Some(path),
-        text: &text,
-    };
-    let file = toml::from_str(&text).map_err(|error| place.of_toml(path, &error))?;
-    Ok((file, text))
+    plan::load(path, leaseproof_store::url::redact)
 }
 
 /// A value that was given on the command line: it has no place in the file.
@@ -44,61 +27,11 @@ pub fn from_command_line<T>(value: T) -> toml::Spanned<T> {
 }
 
 impl Place<'_> {
-    pub(super) fn duration(
-        &self,
-        name: &str,
-        value: Option<&toml::Spanned<String>>,
-        default: Duration,
-    ) -> Result<Duration, PlanError> {
-        match value {
-            None => Ok(default),
-            Some(text) => {
-                parse_duration(text.get_ref()).map_err(|says| self.at(text.span(), &format!("{name}: {says}")))
-            }
-        }
-    }
-
     pub(super) fn budget(&self, table: &BudgetTable) -> Result<Budget, PlanError> {
-        let standard = Budget::standard();
-        let budget = Budget {
-            ttl: self.duration("ttl", table.ttl.as_ref(), standard.ttl)?,
-            heartbeat: self.duration("heartbeat", table.heartbeat.as_ref(), standard.heartbeat)?,
-            worst_pause: self.duration("worst_pause", table.worst_pause.as_ref(), standard.worst_pause)?,
-            max_clock_drift: self.duration(
-                "max_clock_drift",
-                table.max_clock_drift.as_ref(),
-                standard.max_clock_drift,
-            )?,
-            renew_timeout: self.duration("renew_timeout", table.renew_timeout.as_ref(), standard.renew_timeout)?,
-            early_slack: Duration::ZERO,
-        };
-        let span = |value: &Option<toml::Spanned<String>>| value.as_ref().map_or(0..0, toml::Spanned::span);
-        if budget.ttl < Duration::from_millis(100) {
-            return Err(self.at(
-                span(&table.ttl),
-                &format!("ttl: {:?} is too short to be measured: use 100ms or more", budget.ttl),
-            ));
-        }
-        if budget.heartbeat < Duration::from_millis(10) {
-            return Err(self.at(
-                span(&table.heartbeat),
-                &format!("heartbeat: {:?} is too short: use 10ms or more", budget.heartbeat),
-            ));
-        }
-        if budget.heartbeat >= budget.ttl {
-            return Err(self.at(
-                span(&table.heartbeat),
-                &format!(
-                    "heartbeat: {:?} is not below the TTL of {:?}, so the lease ends before its first renewal: use a third of the TTL",
-                    budget.heartbeat, budget.ttl
-                ),
-            ));
-        }
+        let budget = self.numbers(table)?;
         // The store may cut off some more; without that it must hold already.
         if let Some(says) = margin_refusal(&budget) {
-            let guilty = [&table.heartbeat, &table.worst_pause, &table.ttl, &table.renew_timeout];
-            let place = guilty.into_iter().map(span).find(|span| !span.is_empty());
-            return Err(self.at(place.unwrap_or(0..0), &says));
+            return Err(self.at(self.of_budget(table), &says));
         }
         Ok(budget)
     }
@@ -140,7 +73,7 @@ impl Place<'_> {
 /// # Errors
 /// The first thing that is wrong, with file, line and remedy where it has them.
 pub fn resolve(file: &PlanFile, path: Option<&Path>, text: &str) -> Result<Plan, PlanError> {
-    let place = Place { path, text };
+    let place = Place::new(path, text);
     let require = place.scenarios(file.verify.require.as_deref().unwrap_or_default())?;
     let mut scenarios = match &file.verify.scenarios {
         Some(names) if names.is_empty() => {

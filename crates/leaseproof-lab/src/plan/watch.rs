@@ -1,8 +1,8 @@
 //! The part of a plan that `watch` follows: which leases, and where their owners say what they believe.
 
-use super::complaint::{Place, PlanError};
-use super::file::{PlanFile, Text, WatchLeaseTable, WatchOwnerTable};
+use super::place::Place;
 use crate::owner::LinePatterns;
+use leaseproof_check::plan::{PlanError, PlanFile, Text, WatchLeaseTable, WatchOwnerTable};
 use leaseproof_model::budget::Budget;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -116,7 +116,7 @@ pub fn resolve_watch(
     text: &str,
     check_series: &dyn Fn(&str) -> Result<(), String>,
 ) -> Result<WatchPlan, PlanError> {
-    let place = Place { path, text };
+    let place = Place::new(path, text);
     let table = &file.watch;
     let span = |value: &Option<Text>| value.as_ref().map_or(0..0, toml::Spanned::span);
     let listen = table

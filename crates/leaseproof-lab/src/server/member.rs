@@ -1,5 +1,6 @@
 //! One process of a store that leaseproof started: a store of several members has several.
 
+use super::last_words;
 use super::recipe::Recipe;
 use super::room::{Place, Room};
 use leaseproof_fault::launch::{Launch, Launched, launch};
@@ -179,10 +180,10 @@ impl Member {
     }
 
     fn last_words(&self) -> Option<String> {
-        let text = std::fs::read_to_string(self.log()).ok()?;
-        let last: Vec<&str> = text.lines().rev().take(3).collect();
-        let last: Vec<&str> = last.into_iter().rev().map(str::trim).collect();
-        Some(last.join(" | ")).filter(|words| !words.is_empty())
+        let log = std::fs::read(self.log()).ok()?;
+        let words = last_words::of_log(&String::from_utf8_lossy(&log))?;
+        let remedy = last_words::remedy(&words);
+        Some(words + remedy)
     }
 }
 

@@ -5,6 +5,7 @@
 //! - `room`: where a member lives
 //! - `member`: one process
 
+mod last_words;
 mod member;
 mod recipe;
 mod room;

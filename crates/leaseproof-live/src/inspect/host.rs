@@ -86,6 +86,7 @@ impl Host {
             ran_ms: turns.map_or_else(unknown, |(ran, _)| Shown::Is(ms(ran))),
             waited_for_cpu_ms: turns.map_or_else(unknown, |(_, waited)| Shown::Is(ms(waited))),
             sockets: self.sockets(alive),
+            holds: None,
             resets: match (self.resets, sockets::resets(pid)) {
                 (Some(then), Some(now)) => Shown::Is(now.saturating_sub(then)),
                 _ => Shown::Withheld("its network namespace can't be read".to_owned()),

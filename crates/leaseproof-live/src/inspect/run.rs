@@ -2,6 +2,7 @@
 
 use super::against::against;
 use super::answer::{answer, findings};
+use super::holder::suspects;
 use super::host::Host;
 use super::keep::Keep;
 use super::sample::Sample;
@@ -29,7 +30,7 @@ struct Seen {
     store: Option<StoreView>,
     samples: Vec<Sample>,
     span: Span,
-    owner: Option<OwnerView>,
+    owners: Vec<OwnerView>,
     by_hand: Vec<String>,
 }
 
@@ -40,10 +41,7 @@ struct Seen {
 /// folder that can't be written. What keeps the store from answering is an answer, not an error.
 pub fn run(settings: &Settings) -> Result<Inspection, Refused> {
     let began = stamp_now();
-    let host = match settings.owner_pid {
-        None => None,
-        Some(pid) => Some(host(settings, pid)?),
-    };
+    let hosts = hosts(settings)?;
     let mut opened = open_inspector(&settings.url, settings.timeout);
     if let Err(error) = &opened
         && let Some(refused) = refused(error)
@@ -57,10 +55,10 @@ pub fn run(settings: &Settings) -> Result<Inspection, Refused> {
     let mut keep = Keep::start(settings.save.as_deref()).map_err(Refused)?;
     let mut seen = Seen::default();
     let looked = match &mut opened {
-        Ok(store) => look(store.as_mut(), settings, host.as_ref(), &mut keep, &mut seen),
+        Ok(store) => look(store.as_mut(), settings, &hosts, &mut keep, &mut seen),
         Err(error) => {
             seen.unreachable = Some(error.to_string());
-            seen.owner = host.as_ref().map(Host::view);
+            seen.owners = hosts.iter().map(Host::view).collect();
             Ok(())
         }
     };
@@ -69,12 +67,17 @@ pub fn run(settings: &Settings) -> Result<Inspection, Refused> {
             return Err(refused);
         }
         seen.unreachable = Some(error.to_string());
-        seen.owner = seen.owner.take().or_else(|| host.as_ref().map(Host::view));
-    }
-    if let Some(owner) = &seen.owner {
-        keep.document("owner.json", owner);
+        if seen.owners.is_empty() {
+            seen.owners = hosts.iter().map(Host::view).collect();
+        }
     }
     let mut inspection = judge(settings, opened.as_deref().ok(), seen);
+    if let Some(owner) = &inspection.owner {
+        keep.document("owner.json", owner);
+    }
+    for (place, other) in inspection.others.iter().enumerate() {
+        keep.document(&format!("owner-{}.json", place + 2), other);
+    }
     inspection.began_unix_ms = began.wall.0 / 1_000_000;
     inspection.took_ms = u64::try_from(boot_now().since(began.boot).as_millis()).unwrap_or(u64::MAX);
     if let Err(why) = keep.finish(&mut inspection) {
@@ -86,6 +89,17 @@ pub fn run(settings: &Settings) -> Result<Inspection, Refused> {
         inspection.first.why.push(why);
     }
     Ok(inspection)
+}
+
+/// Each process that was named, once.
+fn hosts(settings: &Settings) -> Result<Vec<Host>, Refused> {
+    let mut hosts: Vec<Host> = Vec::new();
+    for (place, pid) in settings.owner_pids.iter().enumerate() {
+        if !settings.owner_pids[..place].contains(pid) {
+            hosts.push(host(settings, *pid)?);
+        }
+    }
+    Ok(hosts)
 }
 
 fn host(settings: &Settings, pid: u32) -> Result<Host, Refused> {
@@ -124,7 +138,7 @@ fn refused(error: &StoreError) -> Option<Refused> {
 fn look(
     store: &mut dyn Inspect,
     settings: &Settings,
-    host: Option<&Host>,
+    hosts: &[Host],
     keep: &mut Keep,
     seen: &mut Seen,
 ) -> Result<(), StoreError> {
@@ -133,7 +147,7 @@ fn look(
     let form = store.form(key)?;
     let mut hints = Hints {
         holder: None,
-        addresses: host.map(Host::addresses).unwrap_or_default(),
+        addresses: hosts.iter().flat_map(Host::addresses).collect(),
     };
     let readable = matches!(form.form, Form::Lease | Form::Absent);
     let mut first = None;
@@ -159,7 +173,7 @@ fn look(
         (seen.samples, seen.span) = sampling::take(store, settings, keep, first);
         later_form(store, settings, &form, seen);
     }
-    seen.owner = host.map(Host::view);
+    seen.owners = hosts.iter().map(Host::view).collect();
     Ok(())
 }
 
@@ -175,7 +189,7 @@ fn later_form(store: &mut dyn Inspect, settings: &Settings, first: &KeyForm, see
     }
 }
 
-fn judge(settings: &Settings, store: Option<&dyn Inspect>, seen: Seen) -> Inspection {
+fn judge(settings: &Settings, store: Option<&dyn Inspect>, mut seen: Seen) -> Inspection {
     let empty = || (None, Steps::default());
     let (lease, steps) = store.map_or_else(empty, |store| {
         let words = |held: Option<&_>, now| store.ttl_words(held, now);
@@ -197,13 +211,17 @@ fn judge(settings: &Settings, store: Option<&dyn Inspect>, seen: Seen) -> Inspec
         .zip(budget.as_ref())
         .zip(lease.as_ref())
         .map(|((plan, budget), lease)| against(&plan.path, budget, lease));
+    suspects(&mut seen.owners, lease.as_ref(), seen.store.as_ref());
+    let mut owners = std::mem::take(&mut seen.owners).into_iter();
+    let (owner, others): (_, Vec<OwnerView>) = (owners.next(), owners.collect());
     let evidence = Evidence {
         unreachable: unreachable.map(String::as_str),
         store: seen.store.as_ref(),
         lease: lease.as_ref(),
         plan: plan.as_ref(),
         budget: budget.as_ref(),
-        owner: seen.owner.as_ref(),
+        owner: owner.as_ref(),
+        others: &others,
     };
     let first: FirstLook = first_look(&evidence);
     let findings = findings(&evidence, &seen.samples, &steps);
@@ -223,7 +241,8 @@ fn judge(settings: &Settings, store: Option<&dyn Inspect>, seen: Seen) -> Inspec
         store: seen.store,
         lease,
         plan,
-        owner: seen.owner,
+        owner,
+        others,
         by_hand: seen.by_hand,
         saved: None,
     }

@@ -40,8 +40,8 @@ pub struct Settings {
     pub timeout: Duration,
     /// The plan to compare with.
     pub plan: Option<PlanGiven>,
-    /// The owner's process on this host.
-    pub owner_pid: Option<u32>,
+    /// The processes on this host that may be the owner's.
+    pub owner_pids: Vec<u32>,
     /// For how long to watch what passes at the server.
     pub monitor: Option<Duration>,
     /// The folder that keeps the evidence.

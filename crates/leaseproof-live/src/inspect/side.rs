@@ -24,12 +24,17 @@ pub struct Evidence<'a> {
     pub plan: Option<&'a PlanView>,
     /// The plan's numbers.
     pub budget: Option<&'a Budget>,
-    /// The owner's process.
+    /// The owner's process; of several the one that holds, as far as that is known.
     pub owner: Option<&'a OwnerView>,
+    /// The other processes that were named.
+    pub others: &'a [OwnerView],
 }
 
 /// A round trip longer than this, and ten times the usual one, is told.
 const SLOW_MS: f64 = 100.0;
+
+/// A transaction that is open for so long is told.
+const LONG_OPEN_S: u64 = 2;
 
 /// More of the span than this spent waiting for a CPU is told.
 const STARVED: f64 = 0.25;
@@ -43,6 +48,12 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
         reasons.push((Side::Store, "nothing can be read".to_owned()));
     }
     reasons.extend(seen.owner.into_iter().flat_map(by_process));
+    // Where nobody knows which of them holds, each may.
+    let known = seen.owner.and_then(|owner| owner.holds.as_ref());
+    if known.is_none_or(|holds| holds.it_does != Truth::Yes) {
+        reasons.extend(seen.others.iter().flat_map(by_process));
+    }
+    reasons.extend(seen.store.and_then(|store| by_row(store, seen)));
     if let Some(owner) = seen.owner {
         reasons.extend(by_sockets(owner, seen.lease));
     }
@@ -118,6 +129,36 @@ fn by_sockets(owner: &OwnerView, lease: Option<&LeaseView>) -> Vec<(Side, String
         }
     }
     reasons
+}
+
+/// A transaction that keeps the row to itself: until it ends nobody can do anything with the lease.
+fn by_row(store: &StoreView, seen: &Evidence<'_>) -> Option<(Side, String)> {
+    let row = store.row_held_by.as_ref()?;
+    let open = row.open_s.unwrap_or(0);
+    // A renewal under way holds it as well, for as long as a statement takes.
+    if !row.is_idle() && open < LONG_OPEN_S {
+        return None;
+    }
+    let state = match (row.state.is_empty(), row.idle_s) {
+        (true, _) => "in a state that is hidden from this user".to_owned(),
+        (false, Some(idle)) => format!("{} for {idle} s", row.state),
+        (false, None) => row.state.clone(),
+    };
+    let owners = seen.owner.into_iter().chain(seen.others);
+    let process = owners.into_iter().find(|owner| {
+        let sockets = owner.sockets.get().map(Vec::as_slice).unwrap_or_default();
+        sockets.iter().any(|socket| socket.local == row.address)
+    });
+    let (side, whose) = match process {
+        Some(owner) => (Side::Owner, format!(", which is process {}'s,", owner.process.pid)),
+        None => (Side::Store, String::new()),
+    };
+    let says = format!(
+        "session {} of user {} from {}{whose} is {state}: its transaction, open for {open} s, holds the lease's row, and \
+         until that ends nobody else can renew, release or take the lease",
+        row.pid, row.user, row.address
+    );
+    Some((side, says))
 }
 
 fn by_store(seen: &Evidence<'_>) -> Vec<(Side, String)> {
@@ -259,7 +300,16 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
             "on the owner's own host, add --owner-pid PID",
         );
     }
-    if let (Some(owner), Some(why)) = (seen.owner, unseen(seen)) {
+    let holders = seen.owner.into_iter().chain(seen.others);
+    let found = holders
+        .clone()
+        .any(|it| it.holds.as_ref().is_some_and(|it| it.it_does == Truth::Yes));
+    if holders.count() > 1 && !found && seen.lease.is_some_and(|lease| lease.at_last.held) {
+        lacks(
+            "which of the processes that were named holds the lease: neither store nor connections tell",
+            "look at their logs, or let each connect by a name of its own (CLIENT SETNAME, application_name)",
+        );
+    } else if let (Some(owner), Some(why)) = (seen.owner, unseen(seen)) {
         lacks(
             &format!(
                 "process {}: this process is not seen to be the holder: {why}",

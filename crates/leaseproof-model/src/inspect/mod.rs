@@ -54,9 +54,12 @@ pub struct Inspection {
     /// The numbers beside a plan's, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanView>,
-    /// The owner's process, where one was named.
+    /// The owner's process, where one was named; of several the one that holds, as far as that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<OwnerView>,
+    /// The other processes that were named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub others: Vec<OwnerView>,
     /// The commands of the store's own tools that show the same.
     pub by_hand: Vec<String>,
     /// Where the evidence was kept.

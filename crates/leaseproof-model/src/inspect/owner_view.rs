@@ -2,6 +2,7 @@
 
 use super::Shown;
 use crate::name::ProcessId;
+use crate::truth::Truth;
 use serde::{Deserialize, Serialize};
 
 /// A process at the begin and at the end of a span.
@@ -32,8 +33,20 @@ pub struct OwnerView {
     pub waited_for_cpu_ms: Shown<f64>,
     /// Its connections to the store.
     pub sockets: Shown<Vec<Socket>>,
+    /// Whether it holds the lease, as far as the store and its connections tell; none where nobody does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Holds>,
     /// Connections that were reset in its network namespace within the span, whoever's they are.
     pub resets: Shown<u64>,
+}
+
+/// Whether a process holds the lease.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Holds {
+    /// Whether it does.
+    pub it_does: Truth,
+    /// What speaks for it, or against it.
+    pub says: String,
 }
 
 /// What a process does.

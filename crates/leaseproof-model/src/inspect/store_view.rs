@@ -22,6 +22,9 @@ pub struct StoreView {
     pub monitored: Option<Shown<Monitored>>,
     /// Whether what this server shows may be behind the truth.
     pub may_be_behind: bool,
+    /// The session whose open transaction holds the lease's row, and who it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_held_by: Option<RowHolder>,
     /// What this user was refused.
     pub refused: Vec<String>,
 }
@@ -38,6 +41,7 @@ impl StoreView {
             slow_log: Shown::NotByThisStore,
             monitored: None,
             may_be_behind: false,
+            row_held_by: None,
             refused: Vec::new(),
         }
     }
@@ -146,6 +150,34 @@ pub struct Connection {
     pub why: String,
     /// Whether that is certain.
     pub certain: bool,
+    /// Whether the store itself ties it to the lease: whoever has it holds.
+    #[serde(default)]
+    pub holds: bool,
+}
+
+/// A session of a server of tables, whose open transaction holds the lease's row.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RowHolder {
+    /// The server's process of it.
+    pub pid: i64,
+    /// The user that it is of.
+    pub user: String,
+    /// The client's address, or what stands for it where it has none.
+    pub address: String,
+    /// `active`, `idle in transaction` …; empty where it is hidden.
+    pub state: String,
+    /// For how long its transaction has been open, in s.
+    pub open_s: Option<u64>,
+    /// For how long it has been in this state, in s.
+    pub idle_s: Option<u64>,
+}
+
+impl RowHolder {
+    /// Whether nobody waits for a reply of the server: its client stands still, or thinks.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.state.starts_with("idle in transaction")
+    }
 }
 
 /// The slow log, with what may be concluded from it.

@@ -119,7 +119,7 @@ impl Mark {
     ) -> Self {
         let named = accused.by_findings.contains(&event.id);
         let (kind, text, more) = if accused.straddling.contains(&event.id) {
-            let more = "; it was on its way when the lease ended (straddling): no violation by itself";
+            let more = "; it may have been checked before the lease was over (straddling): no violation by itself";
             (MarkKind::Straddling, String::new(), more)
         } else {
             (kind, text, "")

@@ -29,8 +29,8 @@ pub fn render(seen: &Inspection, style: &TerminalStyle) -> String {
     if let Some(store) = &seen.store {
         store::lines(&mut paper, store);
     }
-    if let Some(owner) = &seen.owner {
-        owner::lines(&mut paper, owner);
+    for owner in seen.owner.iter().chain(&seen.others) {
+        owner::lines(&mut paper, owner, !seen.others.is_empty());
     }
     missing(&mut paper, seen);
     by_hand(&mut paper, seen);

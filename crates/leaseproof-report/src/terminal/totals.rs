@@ -38,7 +38,7 @@ pub(super) fn notices(paper: &mut Paper, run: &RunVerdict) {
     }
 }
 
-/// The three measures that are asked for first; the report and the JSON document have all.
+/// The measures that are asked for first; the report and the JSON document have all.
 pub(super) fn measures(paper: &mut Paper, run: &RunVerdict, places: &Places) {
     let longest = worst(run, "pause_ms");
     let late = worst(run, "thaw_late_ms");
@@ -59,11 +59,19 @@ pub(super) fn measures(paper: &mut Paper, run: &RunVerdict, places: &Places) {
         };
         if straddling >= 1.0 {
             line.push_str(&format!(
-                ", with {} (on its way when the lease ended: no violation by itself)",
-                words::count(straddling as usize, "straddling write")
+                "; {} may have been checked before that and sent after it (straddling), and nobody is charged with \
+                 that",
+                words::count(straddling as usize, "write")
             ));
         }
         lines.push(line);
+    }
+    if let Some((ms, scenario)) = worst(run, "store_window_ms") {
+        lines.push(format!(
+            "writes went on for {ms:.1} ms after a lease had ended early, in {}: within the time that an owner has to \
+             notice that, and nobody is charged with it",
+            scenario.id
+        ));
     }
     if lines.is_empty() {
         return;

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 pub struct Schema(Value);
 
+#[allow(dead_code, reason = "for the tests of verify")]
 pub fn verdict_1() -> Schema {
     let text = include_str!("../../../../docs/schema/verdict-1.schema.json");
     Schema(serde_json::from_str(text).expect("the schema is JSON"))
@@ -21,6 +22,18 @@ pub fn fence_test_1() -> Schema {
     Schema(serde_json::from_str(text).expect("the schema is JSON"))
 }
 
+#[allow(dead_code, reason = "for the tests of check")]
+pub fn check_1() -> Schema {
+    let text = include_str!("../../../../docs/schema/check-1.schema.json");
+    Schema(serde_json::from_str(text).expect("the schema is JSON"))
+}
+
+#[allow(dead_code, reason = "for the tests of check")]
+pub fn plan_1() -> Schema {
+    let text = include_str!("../../../../docs/schema/plan-1.schema.json");
+    Schema(serde_json::from_str(text).expect("the schema is JSON"))
+}
+
 impl Schema {
     pub fn errors(&self, document: &Value) -> Vec<String> {
         let mut errors = Vec::new();
@@ -31,7 +44,7 @@ impl Schema {
     fn check(&self, schema: &Value, value: &Value, at: &str, errors: &mut Vec<String>) {
         for (keyword, rule) in schema.as_object().expect("a schema is an object") {
             match keyword.as_str() {
-                "$schema" | "$id" | "$defs" | "title" | "description" | "examples" => {}
+                "$schema" | "$id" | "$defs" | "title" | "description" | "examples" | "default" => {}
                 "$ref" => {
                     let path = rule.as_str().unwrap().trim_start_matches('#');
                     self.check(self.0.pointer(path).expect("the reference exists"), value, at, errors);
@@ -71,6 +84,8 @@ impl Schema {
                         }
                     }
                 }
+                // Said by the properties already.
+                "additionalProperties" if rule.is_boolean() => {}
                 "additionalProperties" => {
                     for (name, field) in value.as_object().into_iter().flatten() {
                         self.check(rule, field, &format!("{at}.{name}"), errors);
@@ -110,8 +125,17 @@ fn is(value: &Value, kind: &str) -> bool {
     }
 }
 
-/// The two patterns in use: a prefix and digits.
+/// The patterns in use: a duration, or a prefix and digits.
 fn pattern(pattern: &str, value: &Value, at: &str, errors: &mut Vec<String>) {
+    if pattern.contains("(ns|us|µs|ms|s|m|min|h)") {
+        let text = value.as_str().unwrap_or_default().trim();
+        let number = text.trim_end_matches(|c: char| c.is_alphabetic()).trim_end();
+        let unit = text[number.len()..].trim_start();
+        if number.parse::<f64>().is_err() || !["ns", "us", "µs", "ms", "s", "m", "min", "h"].contains(&unit) {
+            errors.push(format!("{at}: {value} does not match {pattern}"));
+        }
+        return;
+    }
     let (prefix, digits) = match pattern {
         "^e[0-9]+$" => ("e", None),
         "^LP[0-9]{3}$" => ("LP", Some(3)),

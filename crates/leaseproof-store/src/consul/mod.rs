@@ -37,4 +37,4 @@ pub(crate) use allow::ALLOWED;
 pub(crate) use inspector::Inspector;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
-pub(crate) use server::role;
+pub(crate) use server::{role, usual};

@@ -36,6 +36,11 @@ pub(crate) fn role(url: &ConsulUrl, timeout: Duration) -> Result<Role, StoreErro
     })
 }
 
+/// The semantics of a cluster that is as Consul comes.
+pub(crate) fn usual(url: &ConsulUrl) -> StoreFacts {
+    Server::default().facts(url.lock_delay)
+}
+
 /// What is known of the agent and its cluster.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Server {

@@ -17,7 +17,7 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always("POST /v3/cluster/member/list", "the members of the cluster"),
     Allowed::always(
         "POST /v3/kv/range",
-        "a reading: the key; what lies below one that is absent; which leases are below a prefix (`watch` only)",
+        "a reading: the key; who waits in a lock tool's queue; what lies below one that is absent; which leases are below a prefix (`watch` only)",
     ),
     Allowed::always(
         "POST /v3/kv/txn",

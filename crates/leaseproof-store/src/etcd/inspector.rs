@@ -27,6 +27,9 @@ const NAMED: usize = 5;
 /// So many keys below one that is absent are looked at.
 const EYED: u32 = 8;
 
+/// So many places of a queue are looked at.
+const QUEUED: u32 = 9;
+
 /// More of its space than this unused by a database is told.
 const SPARSE: u64 = 2;
 
@@ -104,6 +107,17 @@ impl Inspector {
         })
     }
 
+    /// Who waits in the queue behind the one that holds.
+    fn waiters(&mut self, key: &[u8]) -> Result<Attribute, StoreError> {
+        let mut question = below(key, QUEUED);
+        question["keys_only"] = json!(true);
+        Ok(match self.ask::<Range>("kv/range", &question)? {
+            Shown::Is(range) => waiters_words(key, &range),
+            Shown::Withheld(why) => Attribute::withheld("waiters", why),
+            Shown::NotByThisStore => Attribute::not_shown("waiters"),
+        })
+    }
+
     /// The lease, as the server shows it.
     fn lease(&mut self) -> Result<Attribute, StoreError> {
         if self.lease == 0 {
@@ -135,6 +149,30 @@ fn below_words(key: &[u8], range: &Range) -> Option<String> {
         };
         format!("{lie} below it, as a lock tool's queue has them: look again with ?recipe=lock")
     })
+}
+
+/// The eldest key is the holder's; those that came later wait, in this order.
+fn waiters_words(key: &[u8], range: &Range) -> Attribute {
+    let places: Vec<&KeyValue> = range.kvs.iter().filter(|it| in_queue(key, it)).collect();
+    let waiting: Vec<String> = places
+        .iter()
+        .skip(1)
+        .map(|it| {
+            let name = it.key.strip_prefix(key).unwrap_or(&it.key);
+            format!(
+                "{} (lease {:x}, since revision {})",
+                shown_key(name),
+                it.lease,
+                it.create_revision
+            )
+        })
+        .collect();
+    let text = match (waiting.is_empty(), range.count > u64::from(QUEUED)) {
+        (true, _) => "none".to_owned(),
+        (false, false) => format!("{}: {}", waiting.len(), waiting.join(", ")),
+        (false, true) => format!("{} and more: {}", waiting.len(), waiting.join(", ")),
+    };
+    Attribute::plain("waiters", text)
 }
 
 fn lease_words(id: i64, answer: &LeaseAnswer, keys_shown: bool, key: &[u8]) -> Attribute {
@@ -300,7 +338,7 @@ impl Inspect for Inspector {
         self.observer.read_key(key)
     }
 
-    fn look(&mut self, _key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
+    fn look(&mut self, key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
         let status = self.ask::<Status>("maintenance/status", &json!({}))?;
         let listed = self.ask::<Members>("cluster/member/list", &json!({}))?;
         let mut refused = Vec::new();
@@ -326,6 +364,9 @@ impl Inspect for Inspector {
         }
         attributes.push(Attribute::plain("eviction", "none"));
         attributes.push(self.lease()?);
+        if form.form == Form::Lease && self.observer.gateway.layout.is_recipe() {
+            attributes.push(self.waiters(key)?);
+        }
         Ok(StoreView {
             refused,
             ..StoreView::plain(&self.facts().kind, attributes, form)
@@ -432,6 +473,35 @@ mod tests {
                 None => assert_eq!(words, None),
             }
         }
+    }
+
+    #[test]
+    fn who_waits_is_listed_in_order() {
+        let place = |lease: i64| KeyValue {
+            key: format!("job/{lease:x}").into_bytes(),
+            lease,
+            create_revision: lease.unsigned_abs() + 100,
+            ..KeyValue::default()
+        };
+        let words = |leases: &[i64], count| {
+            let kvs = leases.iter().map(|&lease| place(lease)).collect();
+            let range = Range {
+                count,
+                kvs,
+                ..Range::default()
+            };
+            waiters_words(b"job", &range).value
+        };
+        let is = |text: &str| Shown::Is(text.to_owned());
+        assert_eq!(words(&[31], 1), is("none"));
+        assert_eq!(
+            words(&[31, 16, 17], 3),
+            is("2: /10 (lease 10, since revision 116), /11 (lease 11, since revision 117)")
+        );
+        assert_eq!(
+            words(&[31, 16], 99),
+            is("1 and more: /10 (lease 10, since revision 116)")
+        );
     }
 
     #[test]

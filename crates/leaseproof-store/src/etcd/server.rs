@@ -32,6 +32,11 @@ pub(super) fn epoch(header: &Header) -> String {
     format!("{:x}/{}/{:x}", header.cluster_id, header.raft_term, header.member_id)
 }
 
+/// The semantics of a server whose election time-out is the one that etcd comes with.
+pub(crate) fn usual(url: &EtcdUrl) -> StoreFacts {
+    facts("", USUAL_FLOOR, url.layout)
+}
+
 /// The semantics of a server.
 pub(super) fn facts(version: &str, floor: Duration, layout: Layout) -> StoreFacts {
     let what = match layout {

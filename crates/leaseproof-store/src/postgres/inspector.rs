@@ -7,7 +7,7 @@ use crate::patience::Patience;
 use crate::postgres::client::{Failed, Value};
 use crate::postgres::looks::ALLOWED;
 use crate::postgres::observer::Observer;
-use crate::postgres::sessions::{Session, connections, row_lock};
+use crate::postgres::sessions::{Session, connections, row_holder, row_lock};
 use crate::postgres::statement::Statements;
 use crate::postgres::tools;
 use crate::url::PostgresUrl;
@@ -236,6 +236,7 @@ impl Inspect for Inspector {
             .to_owned();
         let row = self.ask_shown(|it| &it.row_lock, &[(&key, Type::TEXT)])?;
         let sessions = self.ask_shown(|it| &it.sessions, &[(&table, Type::TEXT)])?;
+        let mut row_held_by = None;
         let connections = match sessions {
             Shown::Is(rows) => {
                 let sessions: Result<Vec<Session>, _> = rows.iter().map(Session::parse).collect();
@@ -244,6 +245,7 @@ impl Inspect for Inspector {
                     Shown::Is(rows) => {
                         let pids: Vec<i32> = rows.iter().filter_map(|row| row.try_get("pid").ok()).collect();
                         attributes.push(row_lock(&sessions, &pids));
+                        row_held_by = row_holder(&sessions, &pids);
                         pids
                     }
                     Shown::Withheld(why) => {
@@ -264,6 +266,7 @@ impl Inspect for Inspector {
         Ok(StoreView {
             connections,
             may_be_behind: replica,
+            row_held_by,
             refused,
             ..StoreView::plain(&self.facts().kind, attributes, form)
         })

@@ -28,3 +28,10 @@ pub(crate) use looks::ALLOWED;
 pub(crate) use observer::Observer;
 pub(crate) use owner::Owner;
 pub(crate) use server::EARLY_SLACK;
+
+use leaseproof_model::store::StoreFacts;
+
+/// See [`usual_facts`](crate::usual_facts).
+pub(crate) fn usual() -> StoreFacts {
+    server::Server::default().facts()
+}

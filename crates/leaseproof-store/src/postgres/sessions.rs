@@ -2,7 +2,7 @@
 
 use crate::inspect::{Hints, shown_key};
 use leaseproof_model::inspect::Shown;
-use leaseproof_model::inspect::store_view::{Attribute, Connection, Connections};
+use leaseproof_model::inspect::store_view::{Attribute, Connection, Connections, RowHolder};
 use tokio_postgres::{Error, Row};
 
 /// So many candidates are shown.
@@ -117,6 +117,7 @@ pub(super) fn connections(sessions: &[Session], row: &[i32], hints: &Hints) -> S
             },
             why: format!("{why}; {}", session.doing()),
             certain: rank == 0,
+            holds: false,
         };
         found.push((rank, connection));
     }
@@ -137,6 +138,21 @@ pub(super) fn connections(sessions: &[Session], row: &[i32], hints: &Hints) -> S
         all: sessions.len() as u64,
         candidates: found.into_iter().take(SHOWN).map(|(_, it)| it).collect(),
         means: means.to_owned(),
+    })
+}
+
+/// The session whose open transaction holds the row.
+pub(super) fn row_holder(sessions: &[Session], row: &[i32]) -> Option<RowHolder> {
+    let pid = row.first()?;
+    let session = sessions.iter().find(|it| it.pid == *pid)?;
+    let seconds = |it: Option<i64>| it.and_then(|it| u64::try_from(it).ok());
+    Some(RowHolder {
+        pid: i64::from(session.pid),
+        user: shown_key(session.user.as_bytes()),
+        address: session.place(),
+        state: session.state.clone(),
+        open_s: seconds(session.open_s),
+        idle_s: seconds(session.idle_s),
     })
 }
 

@@ -48,6 +48,7 @@ pub(crate) fn connections(list: &str, hints: &Hints) -> Connections {
             last_command: shown_key(command.as_bytes()),
             why: why.to_owned(),
             certain: rank == 0,
+            holds: false,
         };
         found.push((rank, connection));
     }

@@ -248,6 +248,7 @@ impl Inspect for Inspector {
             slow_log,
             monitored: None,
             may_be_behind: info.get().is_some_and(|info| info.get("role") == Some("slave")),
+            row_held_by: None,
             refused,
         })
     }

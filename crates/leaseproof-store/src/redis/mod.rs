@@ -34,6 +34,7 @@ use crate::patience::Patience;
 use crate::url::{RedisUrl, Way};
 use crate::{Administer, Lease, Observe};
 use leaseproof_model::event::Role;
+use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
 use administrator::Administrator;
@@ -41,6 +42,15 @@ pub(crate) use allow::ALLOWED;
 use inspector::Inspector;
 use observer::Observer;
 use owner::Owner;
+
+/// See [`usual_facts`](crate::usual_facts).
+pub(crate) fn usual(url: &RedisUrl) -> StoreFacts {
+    let facts = server::Server::default().facts(url.kind());
+    match url.way {
+        Way::Quorum => quorum::facts_of(url.kind(), facts),
+        _ => facts,
+    }
+}
 
 /// See [`open_observer`](crate::open_observer).
 pub(crate) fn observer(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Observe>, StoreError> {

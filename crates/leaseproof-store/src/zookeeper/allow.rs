@@ -14,7 +14,10 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always("getData", "a reading: the node and its state"),
     Allowed::always("exists", "the node's state and size, before its data is read"),
     Allowed::always("getACL", "who may use the node"),
-    Allowed::always("getChildren2", "which leases are below a prefix (`watch` only)"),
+    Allowed::always(
+        "getChildren2",
+        "who waits in a lock tool's queue; which leases are below a prefix (`watch` only)",
+    ),
     Allowed::always(
         "srvr",
         "version, mode, last transaction, number of nodes and connections",

@@ -74,6 +74,7 @@ pub(super) fn connections(cons: &str, session: i64, hints: &Hints) -> Connection
             last_command: shown_key(line.field("lop").unwrap_or("unknown").as_bytes()),
             why: why.to_owned(),
             certain: own,
+            holds: own,
         };
         candidates.push((!own, candidate));
     }
@@ -110,7 +111,7 @@ lzxid=0x7,lresp=5000,llat=0,minlat=0,avglat=0,maxlat=3)
         let shown = connections(CONS, session, &Hints::default());
         assert_eq!((shown.all, shown.candidates.len()), (3, 1));
         assert_eq!(shown.candidates[0].address, "127.0.0.1:41002");
-        assert!(shown.candidates[0].certain);
+        assert!(shown.candidates[0].certain && shown.candidates[0].holds);
         assert_eq!((shown.candidates[0].age_s, shown.candidates[0].idle_s), (4, 2));
         let other = connections(CONS, 7, &Hints::default());
         assert!(other.candidates.is_empty() && other.means.contains("another server"));

@@ -5,6 +5,7 @@ use super::code::Code;
 use super::connections::{connections, timeout_of};
 use super::jute::{Acl, Stat};
 use super::observer::Observer;
+use super::queue::{behind, holder};
 use super::request::{Reply, Request};
 use super::tools;
 use crate::Observe;
@@ -26,6 +27,9 @@ const NO_WORDS: &str = "this server allows no such four-letter word (4lw.command
 
 /// All that may be done with a node, and those of them that end a lease or put another in its place.
 const NAMES: [(i32, char); 5] = [(4, 'c'), (8, 'd'), (1, 'r'), (2, 'w'), (16, 'a')];
+
+/// So many places of a queue are read.
+const QUEUED: usize = 8;
 
 /// A look at a server.
 pub(crate) struct Inspector {
@@ -91,6 +95,38 @@ impl Inspector {
             "the node itself is there and ends with a session, as a plain lease does: look again without ?recipe=lock"
                 .to_owned()
         }))
+    }
+
+    /// Who waits in the queue behind the one that holds.
+    fn waiters(&mut self, key: &str) -> Result<Attribute, StoreError> {
+        let patience = &mut Patience::new(self.observer.timeout);
+        let queue = self.observer.path(key);
+        let listed = self.observer.ask(|path| Request::Children { path }, &queue, patience)?;
+        let names = match (listed.code, listed.children()) {
+            (Code::OK, Ok((names, _))) => names,
+            (Code::OK | Code::NO_NODE, _) => Vec::new(),
+            _ => return Ok(Attribute::withheld("waiters", "this user may not list the queue")),
+        };
+        let held = self.place.rsplit('/').next().unwrap_or_default().to_owned();
+        let behind = behind(&names, &held);
+        let mut told = Vec::new();
+        for name in behind.iter().take(QUEUED) {
+            let reply = self
+                .observer
+                .ask(|path| Request::Get { path }, &format!("{queue}/{name}"), patience)?;
+            // One that may not be read, or has left meanwhile, has its name.
+            let who = match (reply.code, reply.node()) {
+                (Code::OK, Ok((data, stat))) => format!(" ({})", holder(data, &stat)),
+                _ => String::new(),
+            };
+            told.push(format!("{}{who}", shown_key(name.as_bytes())));
+        }
+        let text = match (behind.len(), told.len()) {
+            (0, _) => "none".to_owned(),
+            (all, told_of) if all == told_of => format!("{all}: {}", told.join(", ")),
+            (all, told_of) => format!("{all}, the first {told_of}: {}", told.join(", ")),
+        };
+        Ok(Attribute::plain("waiters", text))
     }
 
     /// Who may use the node.
@@ -230,7 +266,7 @@ impl Inspect for Inspector {
         self.observer.read(text_key(key)?)
     }
 
-    fn look(&mut self, _key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
+    fn look(&mut self, key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
         let srvr = self.word("srvr");
         let mut attributes = by_srvr(&srvr);
         attributes.push(Attribute::plain(
@@ -269,6 +305,9 @@ impl Inspect for Inspector {
             ));
         }
         attributes.push(self.acl()?);
+        if self.url.layout.is_recipe() && self.stat.is_some() {
+            attributes.push(self.waiters(text_key(key)?)?);
+        }
         let mut refused = Vec::new();
         for (name, hidden) in [
             ("srvr", matches!(srvr, Shown::Withheld(_))),

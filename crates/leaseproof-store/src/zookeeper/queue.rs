@@ -73,13 +73,6 @@ pub(super) fn look(session: &mut Session, key: &str, patience: &mut Patience) ->
 
 /// The name with the least number; what has none is no place in a queue.
 fn first<'n>(names: &'n [String], key: &str) -> Result<Option<&'n str>, StoreError> {
-    let number = |name: &str| {
-        let digits = name.get(name.len().checked_sub(DIGITS)?..)?;
-        digits
-            .bytes()
-            .all(|byte| byte.is_ascii_digit())
-            .then(|| digits.parse::<u64>().ok())?
-    };
     // kazoo's and Curator's locks for many readers.
     if names
         .iter()
@@ -93,9 +86,30 @@ fn first<'n>(names: &'n [String], key: &str) -> Result<Option<&'n str>, StoreErr
     Ok(numbered.min().map(|(_, name)| name))
 }
 
+/// A name's place in the queue.
+fn number(name: &str) -> Option<u64> {
+    let digits = name.get(name.len().checked_sub(DIGITS)?..)?;
+    let all = digits.bytes().all(|byte| byte.is_ascii_digit());
+    all.then(|| digits.parse().ok())?
+}
+
+/// Those that come after the one that holds, in their order.
+pub(super) fn behind<'n>(names: &'n [String], held: &str) -> Vec<&'n str> {
+    let Some(first) = number(held) else {
+        return Vec::new();
+    };
+    let mut places: Vec<(u64, &str)> = names
+        .iter()
+        .filter_map(|name| Some((number(name)?, name.as_str())))
+        .collect();
+    places.retain(|(number, _)| *number > first);
+    places.sort_unstable();
+    places.into_iter().map(|(_, name)| name).collect()
+}
+
 /// Who a node of the queue says holds: what its client wrote for the others to read, or its session. The
 /// transaction that created it tells it from all other grants.
-fn holder(data: &[u8], stat: &Stat) -> HolderId {
+pub(super) fn holder(data: &[u8], stat: &Stat) -> HolderId {
     let identifier = std::str::from_utf8(data)
         .ok()
         .filter(|text| (1..=64).contains(&text.len()))
@@ -127,6 +141,16 @@ mod tests {
         ] {
             assert_eq!(first(&names(queue), "k").expect("one holder"), is);
         }
+        let queue = names(&[
+            "b__lock__0000000012",
+            "config",
+            "a__lock__0000000009",
+            "c__lock__0000000010",
+        ]);
+        assert_eq!(
+            behind(&queue, "a__lock__0000000009"),
+            ["c__lock__0000000010", "b__lock__0000000012"]
+        );
         for shared in ["b__rlock__0000000001", "_c_1-__READ__0000000001"] {
             let error = first(&names(&[shared]), "k").expect_err("many holders").to_string();
             assert!(error.contains("many readers"), "{error}");

@@ -13,6 +13,9 @@ use std::time::Duration;
 /// Ask for this and get the most that there is.
 const MOST: Duration = Duration::from_millis(i32::MAX as u64);
 
+/// The tick of `zoo_sample.cfg`.
+const SAMPLE_TICK: Duration = Duration::from_secs(2);
+
 /// The end of a session is a transaction: so long it takes on a server with work to do.
 const CLOSING: Duration = Duration::from_millis(100);
 
@@ -76,32 +79,43 @@ impl Server {
         let ceiling = most.timeout();
         let tick = net.word("conf", patience).and_then(|conf| tick(&conf));
         let tick = tick.unwrap_or_else(|| guess(floor, ceiling));
-        let facts = StoreFacts {
-            kind: "zookeeper".to_owned(),
-            version: self.version.unwrap_or_else(|| "unknown".to_owned()),
-            early_slack: Duration::ZERO,
-            // Sessions are looked at once a tick, and a session's end waits for the next look after it.
-            late_bound: tick * 2 + CLOSING,
-            late_ttls: 0,
-            ttl_floor: Some(floor),
-            ttl_ceiling: Some(ceiling),
-            lock_delay: Duration::ZERO,
-            clock: StoreClock::ServerSteady,
-            expired_means: "the node is gone, or is another's: the server has ended the session of its \
-                            holder, up to two ticks after the time-out; before that nothing shows"
-                .to_owned(),
-            expiry_proof: ExpiryProof::SeenGone,
-            consistent_reading: true,
-            exact_moments: false,
-            writer_can_block: false,
-            shows_expiry: false,
-            shows_renewals: false,
-            renewals_apart: Duration::ZERO,
-            ttl_step: Duration::ZERO,
-            grants_in_steps: false,
-        };
+        let version = self.version.unwrap_or_else(|| "unknown".to_owned());
+        let facts = facts(version, floor, ceiling, tick);
         Ok((facts, most))
     }
+}
+
+/// The semantics of a server with these bounds.
+fn facts(version: String, floor: Duration, ceiling: Duration, tick: Duration) -> StoreFacts {
+    StoreFacts {
+        kind: "zookeeper".to_owned(),
+        version,
+        early_slack: Duration::ZERO,
+        // Sessions are looked at once a tick, and a session's end waits for the next look after it.
+        late_bound: tick * 2 + CLOSING,
+        late_ttls: 0,
+        ttl_floor: Some(floor),
+        ttl_ceiling: Some(ceiling),
+        lock_delay: Duration::ZERO,
+        clock: StoreClock::ServerSteady,
+        expired_means: "the node is gone, or is another's: the server has ended the session of its \
+                        holder, up to two ticks after the time-out; before that nothing shows"
+            .to_owned(),
+        expiry_proof: ExpiryProof::SeenGone,
+        consistent_reading: true,
+        exact_moments: false,
+        writer_can_block: false,
+        shows_expiry: false,
+        shows_renewals: false,
+        renewals_apart: Duration::ZERO,
+        ttl_step: Duration::ZERO,
+        grants_in_steps: false,
+    }
+}
+
+/// The semantics of a server whose configuration is the one that ZooKeeper comes with (`zoo_sample.cfg`).
+pub(crate) fn usual() -> StoreFacts {
+    facts("unknown".to_owned(), SAMPLE_TICK * 2, SAMPLE_TICK * 20, SAMPLE_TICK)
 }
 
 fn tick(conf: &str) -> Option<Duration> {

@@ -2,9 +2,15 @@
 
 use super::*;
 
-#[test]
-fn foreign_values_are_compared_and_not_disclosed() {
-    let server = server!("foreign_values_are_compared_and_not_disclosed");
+on_each_version! {
+    foreign_values_are_compared_and_not_disclosed,
+    who_waits_makes_no_leases_and_who_releases_leaves_none,
+    the_expiry_is_narrowed_by_looking_on_and_is_not_missed,
+    the_floor_is_what_the_server_grants,
+}
+
+fn foreign_values_are_compared_and_not_disclosed(version: Version) {
+    let server = server!(version, "foreign_values_are_compared_and_not_disclosed");
     let mut observer = open_observer(&url(&server.url()), PATIENT).expect("it opens");
     let granted = server.cli(&["lease", "grant", "600"]);
     let lease = granted.split_whitespace().nth(1).expect("lease ID granted");
@@ -30,9 +36,8 @@ fn foreign_values_are_compared_and_not_disclosed() {
     assert_eq!(empty.expires, None, "it has no lease");
 }
 
-#[test]
-fn who_waits_makes_no_leases_and_who_releases_leaves_none() {
-    let server = server!("who_waits_makes_no_leases_and_who_releases_leaves_none");
+fn who_waits_makes_no_leases_and_who_releases_leaves_none(version: Version) {
+    let server = server!(version, "who_waits_makes_no_leases_and_who_releases_leaves_none");
     let url = url(&server.url());
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
     let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
@@ -60,9 +65,8 @@ fn who_waits_makes_no_leases_and_who_releases_leaves_none() {
     assert!(leases().starts_with("found 1 leases"));
 }
 
-#[test]
-fn the_expiry_is_narrowed_by_looking_on_and_is_not_missed() {
-    let server = server!("the_expiry_is_narrowed_by_looking_on_and_is_not_missed");
+fn the_expiry_is_narrowed_by_looking_on_and_is_not_missed(version: Version) {
+    let server = server!(version, "the_expiry_is_narrowed_by_looking_on_and_is_not_missed");
     let url = url(&server.url());
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
     let mut observer = open_observer(&url, PATIENT).expect("it opens");
@@ -88,11 +92,11 @@ fn the_expiry_is_narrowed_by_looking_on_and_is_not_missed() {
     assert!(gone.latest >= expiry.earliest, "it is never gone before");
 }
 
-#[test]
-fn the_floor_is_what_the_server_grants() {
+fn the_floor_is_what_the_server_grants(version: Version) {
     for (ticks, floor) in [(["10", "100"], 1), (["100", "1000"], 2), (["300", "3000"], 5)] {
         let [heartbeat, election] = ticks;
         let server = server!(
+            version,
             "the_floor_is_what_the_server_grants",
             &["--heartbeat-interval", heartbeat, "--election-timeout", election]
         );

@@ -3,9 +3,18 @@
 use super::relay::Relay;
 use super::*;
 
-#[test]
-fn a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it() {
-    let mut server = server!("a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it");
+on_each_version! {
+    a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it,
+    a_change_of_leader_is_another_epoch_and_no_renewal,
+    a_paused_server_leaves_unknown_what_was_sent,
+    an_answer_cut_in_the_middle_is_unknown,
+}
+
+fn a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it(version: Version) {
+    let mut server = server!(
+        version,
+        "a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it"
+    );
     let url = url(&server.url());
     let mut observer = open_observer(&url, PATIENT).expect("it opens");
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
@@ -31,12 +40,11 @@ fn a_restart_with_its_data_keeps_the_lease_and_one_without_loses_it() {
     assert_eq!(owner.acquire(KEY, "a", LONG, PATIENT).outcome, Outcome::Applied);
 }
 
-#[test]
-fn a_change_of_leader_is_another_epoch_and_no_renewal() {
+fn a_change_of_leader_is_another_epoch_and_no_renewal(version: Version) {
     let test = "a_change_of_leader_is_another_epoch_and_no_renewal";
-    let mut members = match EtcdServer::start_cluster() {
+    let mut members = match EtcdServer::start_cluster_of(version) {
         Ok(members) => members,
-        Err(why) => return skip(test, &why),
+        Err(why) => return skip(&format!("{test} ({version:?})"), &why),
     };
     let leader = members.iter().position(EtcdServer::leads).expect("one leads");
     let follower = (leader + 1) % members.len();
@@ -71,9 +79,8 @@ fn a_change_of_leader_is_another_epoch_and_no_renewal() {
     assert!(observer.read(KEY).expect("a reading").1.held.is_none());
 }
 
-#[test]
-fn a_paused_server_leaves_unknown_what_was_sent() {
-    let server = server!("a_paused_server_leaves_unknown_what_was_sent");
+fn a_paused_server_leaves_unknown_what_was_sent(version: Version) {
+    let server = server!(version, "a_paused_server_leaves_unknown_what_was_sent");
     let url = url(&server.url());
     let mut observer = open_observer(&url, PATIENT).expect("it opens");
     let mut owner = open_lease(&url, PATIENT).expect("lazy");
@@ -101,9 +108,8 @@ fn a_paused_server_leaves_unknown_what_was_sent() {
     assert_eq!(owner.acquire(KEY, "a", LONG, PATIENT).outcome, Outcome::Applied);
 }
 
-#[test]
-fn an_answer_cut_in_the_middle_is_unknown() {
-    let server = server!("an_answer_cut_in_the_middle_is_unknown");
+fn an_answer_cut_in_the_middle_is_unknown(version: Version) {
+    let server = server!(version, "an_answer_cut_in_the_middle_is_unknown");
     let relay = Relay::to(server.port());
     let mut owner = open_lease(&relay.url(), PATIENT).expect("lazy");
     relay.cut(Some("/v3/kv/txn"));

@@ -1,4 +1,5 @@
-//! What only etcd does: logins, TLS, restarts, whole seconds, leases that no key has, a gateway in between.
+//! What only etcd does: logins, TLS, restarts, whole seconds, leases that no key has, a gateway in between. Each test
+//! meets both versions.
 
 #![cfg(feature = "etcd")]
 
@@ -7,7 +8,7 @@ mod etcd_server;
 #[path = "../redis_server/mod.rs"]
 mod redis_server;
 
-use etcd_server::EtcdServer;
+use etcd_server::{EtcdServer, Version};
 use leaseproof_model::event::Outcome;
 use leaseproof_store::{Refusal, StoreError, StoreUrl, facts, open_administrator, open_lease, open_observer};
 use redis_server::skip;
@@ -24,15 +25,34 @@ const BRIEF: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(600);
 const KEY: &str = "canary/etcd";
 
-/// The server, or the end of the test.
+/// The server of that version, or the end of the test.
 macro_rules! server {
-    ($test:expr) => {
-        server!($test, &[])
+    ($version:expr, $test:expr) => {
+        server!($version, $test, &[])
     };
-    ($test:expr, $settings:expr) => {
-        match EtcdServer::start_with($settings) {
+    ($version:expr, $test:expr, $settings:expr) => {
+        match EtcdServer::start_version($version, $settings) {
             Ok(server) => server,
-            Err(why) => return skip($test, &why),
+            Err(why) => return skip(&format!("{} ({:?})", $test, $version), &why),
+        }
+    };
+}
+
+/// Makes a test a version of each function.
+macro_rules! on_each_version {
+    ($($test:ident),+ $(,)?) => {
+        mod debian {
+            $(#[test]
+            fn $test() {
+                super::$test(super::Version::Debian);
+            })+
+        }
+
+        mod current {
+            $(#[test]
+            fn $test() {
+                super::$test(super::Version::Current);
+            })+
         }
     };
 }

@@ -3,6 +3,13 @@
 use super::relay::Relay;
 use super::*;
 
+on_each_version! {
+    a_reading_needs_no_more_than_reading_rights,
+    an_observer_sends_only_what_it_says,
+    logins,
+    tls,
+}
+
 /// Adds users: `root`, and `reader`, who may read below `canary/`; then asks everybody for a login.
 fn with_logins(server: &EtcdServer) {
     for arguments in [
@@ -18,49 +25,35 @@ fn with_logins(server: &EtcdServer) {
     }
 }
 
-#[test]
-fn a_reading_needs_no_more_than_reading_rights() {
-    let test = "a_reading_needs_no_more_than_reading_rights";
-    for server in [Some(EtcdServer::start()), EtcdServer::start_current()]
-        .into_iter()
-        .flatten()
-    {
-        let server = match server {
-            Ok(server) => server,
-            Err(why) => {
-                skip(test, &why);
-                continue;
-            }
-        };
-        let grant = open_lease(&url(&server.url()), PATIENT)
-            .expect("lazy")
-            .acquire(KEY, "a", LONG, PATIENT)
-            .value
-            .expect("granted");
-        with_logins(&server);
-        let reader = url(&format!("etcd://reader:pw@127.0.0.1:{}", server.port()));
-        let mut observer = open_observer(&reader, PATIENT).expect("it may look");
-        let reading = observer.read(KEY).expect("a reading").1;
-        let held = reading.held.expect("it is held");
-        assert_eq!((held.holder, held.token), (grant.holder, Some(grant.token)));
-        // The TTL is not a secret of the server's.
-        assert!(held.expires.is_some() && reading.epoch.is_some());
-        let error = observer.read("other").expect_err("no rights there").to_string();
-        assert!(error.contains("permission denied"), "{error}");
-        // It can read, and that is all.
-        let mut owner = open_lease(&reader, PATIENT).expect("lazy");
-        let done = owner.acquire("canary/new", "a", LONG, PATIENT);
-        assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
-        assert_eq!(
-            server.cli(&["--user", "root:ro#ot", "get", "--print-value-only", "canary/new"]),
-            ""
-        );
-    }
+fn a_reading_needs_no_more_than_reading_rights(version: Version) {
+    let server = server!(version, "a_reading_needs_no_more_than_reading_rights");
+    let grant = open_lease(&url(&server.url()), PATIENT)
+        .expect("lazy")
+        .acquire(KEY, "a", LONG, PATIENT)
+        .value
+        .expect("granted");
+    with_logins(&server);
+    let reader = url(&format!("etcd://reader:pw@127.0.0.1:{}", server.port()));
+    let mut observer = open_observer(&reader, PATIENT).expect("it may look");
+    let reading = observer.read(KEY).expect("a reading").1;
+    let held = reading.held.expect("it is held");
+    assert_eq!((held.holder, held.token), (grant.holder, Some(grant.token)));
+    // The TTL is not a secret of the server's.
+    assert!(held.expires.is_some() && reading.epoch.is_some());
+    let error = observer.read("other").expect_err("no rights there").to_string();
+    assert!(error.contains("permission denied"), "{error}");
+    // It can read, and that is all.
+    let mut owner = open_lease(&reader, PATIENT).expect("lazy");
+    let done = owner.acquire("canary/new", "a", LONG, PATIENT);
+    assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+    assert_eq!(
+        server.cli(&["--user", "root:ro#ot", "get", "--print-value-only", "canary/new"]),
+        ""
+    );
 }
 
-#[test]
-fn an_observer_sends_only_what_it_says() {
-    let server = server!("an_observer_sends_only_what_it_says");
+fn an_observer_sends_only_what_it_says(version: Version) {
+    let server = server!(version, "an_observer_sends_only_what_it_says");
     let relay = Relay::to(server.port());
     let mut observer = open_observer(&relay.url(), PATIENT).expect("it opens");
     observer.read(KEY).expect("a reading");
@@ -82,9 +75,8 @@ fn an_observer_sends_only_what_it_says() {
     );
 }
 
-#[test]
-fn logins() {
-    let mut server = server!("logins");
+fn logins(version: Version) {
+    let mut server = server!(version, "logins");
     let port = server.port();
     let superfluous = format!("etcd://me:hunter2@127.0.0.1:{port}");
     let error = open_observer(&url(&superfluous), PATIENT)
@@ -155,15 +147,14 @@ fn certificate(folder: &Path) -> Result<(), String> {
     }
 }
 
-#[test]
-fn tls() {
+fn tls(version: Version) {
     let folder = tempfile::tempdir().expect("a folder");
     if let Err(why) = certificate(folder.path()) {
         return skip("tls", &why);
     }
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (ca, key) = (file("ca.pem"), file("key.pem"));
-    let server = server!("tls", &["--cert-file", &ca, "--key-file", &key]);
+    let server = server!(version, "tls", &["--cert-file", &ca, "--key-file", &key]);
     let port = server.port();
     let good = url(&format!("etcds://localhost:{port}?ca={ca}"));
     let mut owner = open_lease(&good, PATIENT).expect("lazy");
@@ -200,7 +191,7 @@ fn tls() {
         .expect("it wants TLS")
         .to_string();
     assert!(words.contains("TLS"), "{words}");
-    let plain = server!("tls");
+    let plain = server!(version, "tls");
     let text = format!("etcds://localhost:{}?ca={ca}", plain.port());
     assert!(open_observer(&url(&text), PATIENT).is_err());
 }

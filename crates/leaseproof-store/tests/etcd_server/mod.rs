@@ -1,7 +1,8 @@
 //! An etcd server of a test's own: one member on free loopback ports, in a folder of its own, ended when
 //! dropped and with its parent.
 //!
-//! Found by `LEASEPROOF_ETCD` and `LEASEPROOF_ETCDCTL`, else on PATH. Its ticks are short, so that the
+//! Found by `LEASEPROOF_ETCD` and `LEASEPROOF_ETCDCTL`, else on PATH; a current one by
+//! `LEASEPROOF_ETCD_CURRENT` alone, which `.ci/tools etcd_current` builds. Its ticks are short, so that the
 //! smallest TTL is one second.
 
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
@@ -26,6 +27,26 @@ pub struct EtcdServer {
     child: Child,
 }
 
+/// The two that are tested: what people have, and what its makers maintain.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Version {
+    /// Debian's 3.4.
+    Debian,
+    /// A current 3.6.
+    Current,
+}
+
+impl Version {
+    fn program(self) -> Result<PathBuf, String> {
+        match self {
+            Self::Debian => Ok(program("LEASEPROOF_ETCD", "etcd")),
+            Self::Current => std::env::var_os("LEASEPROOF_ETCD_CURRENT")
+                .map(PathBuf::from)
+                .ok_or_else(|| "LEASEPROOF_ETCD_CURRENT names no current etcd".to_owned()),
+        }
+    }
+}
+
 fn program(variable: &str, name: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from)
 }
@@ -48,29 +69,25 @@ impl EtcdServer {
         Self::start_with(&[])
     }
 
-    /// Starts a current etcd, where one was asked for: `.ci/tools etcd_current` builds it, and it is
-    /// found by `LEASEPROOF_ETCD_CURRENT`. Without it nothing is skipped that was to be run.
-    pub fn start_current() -> Option<Result<Self, String>> {
-        Self::start_current_with(&[])
-    }
-
-    /// The same with more settings, which Debian's does not have.
-    pub fn start_current_with(settings: &[&str]) -> Option<Result<Self, String>> {
-        let program = std::env::var_os("LEASEPROOF_ETCD_CURRENT");
-        if program.is_none() {
-            println!("etcd (current): not asked for, `.ci/tools etcd_current` builds one");
-        }
-        Some(Self::launch(PathBuf::from(program?), settings))
-    }
-
     /// Starts a server with more settings, written as arguments (`--auth-token`, `simple`).
     pub fn start_with(settings: &[&str]) -> Result<Self, String> {
-        Self::launch(program("LEASEPROOF_ETCD", "etcd"), settings)
+        Self::start_version(Version::Debian, settings)
+    }
+
+    /// Starts a server of that version, with more settings.
+    pub fn start_version(version: Version, settings: &[&str]) -> Result<Self, String> {
+        Self::launch(version.program()?, settings)
     }
 
     /// Starts a cluster of three, with the usual ticks: on a busy machine short ones would never let it
     /// keep a leader.
     pub fn start_cluster() -> Result<[Self; 3], String> {
+        Self::start_cluster_of(Version::Debian)
+    }
+
+    /// The same, of that version.
+    pub fn start_cluster_of(version: Version) -> Result<[Self; 3], String> {
+        let program = version.program()?;
         let ports = [0; 3].map(|_| free_ports());
         let names = ["m0", "m1", "m2"];
         let all: Vec<String> = names
@@ -88,7 +105,7 @@ impl EtcdServer {
                 ["--election-timeout", "1000"],
             ];
             let arguments = settings.concat().iter().map(|&text| text.to_owned()).collect();
-            started.push(Self::spawned(program("LEASEPROOF_ETCD", "etcd"), ports, arguments)?);
+            started.push(Self::spawned(program.clone(), ports, arguments)?);
         }
         for member in &mut started {
             member.wait_ready()?;

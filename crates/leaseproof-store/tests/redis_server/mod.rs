@@ -1,5 +1,6 @@
 //! A redis-server of a test's own: on a free loopback port, in a folder of its own, saving nothing,
-//! killed when dropped. Copy this file where another crate's tests need one; it uses std and rustix.
+//! killed when dropped and with its parent. Other crates' tests take this file by its path; it uses std and
+//! rustix.
 //!
 //! Found by `LEASEPROOF_REDIS_SERVER` and `LEASEPROOF_REDIS_CLI`, else on PATH. Where there is none
 //! a test says `skipped: why` loudly and ends.
@@ -85,6 +86,11 @@ impl RedisServer {
         self.port
     }
 
+    /// Its process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// `redis://127.0.0.1:PORT`.
     pub fn url(&self) -> String {
         format!("redis://127.0.0.1:{}", self.port)
@@ -138,7 +144,9 @@ impl Drop for RedisServer {
 fn spawn(program: &PathBuf, port: u16, folder: &tempfile::TempDir, arguments: &[String]) -> Result<Child, String> {
     let port = port.to_string();
     let tls = arguments.iter().any(|argument| argument == "--tls-port");
-    let mut command = Command::new(program);
+    // It ends with us also when we are killed: setpriv is part of every Debian and Ubuntu.
+    let mut command = Command::new("setpriv");
+    command.args(["--pdeathsig", "KILL", "--"]).arg(program);
     if !tls {
         command.args(["--port", &port]);
     }
@@ -154,7 +162,6 @@ fn spawn(program: &PathBuf, port: u16, folder: &tempfile::TempDir, arguments: &[
         .map_err(|error| format!("{} can't be started: {error}", program.display()))
 }
 
-/// Any answer to PING will do: a server with a password or TLS answers with an error.
 /// Whether this very process listens on the port.
 fn listens(pid: u32, port: u16) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
@@ -175,6 +182,7 @@ fn listens(pid: u32, port: u16) -> bool {
         .any(|link| sockets.iter().any(|socket| link.to_string_lossy() == socket.as_str()))
 }
 
+/// Any answer to PING will do: a server with a password or TLS answers with an error.
 fn wait_ready(child: &mut Child, port: u16) -> Result<(), String> {
     for _ in 0..500 {
         if let Ok(Some(status)) = child.try_wait() {

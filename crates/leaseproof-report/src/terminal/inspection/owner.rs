@@ -4,13 +4,23 @@ use super::{head, row, shown};
 use crate::terminal::paper::Paper;
 use crate::visible::visible;
 use leaseproof_model::inspect::owner_view::OwnerView;
+use leaseproof_model::truth::Truth;
 use std::collections::BTreeMap;
 
-pub(super) fn lines(paper: &mut Paper, owner: &OwnerView) {
+/// `one_of_several`: each says whether it is the holder.
+pub(super) fn lines(paper: &mut Paper, owner: &OwnerView, one_of_several: bool) {
     head(
         paper,
         &format!("owner's process {} ({})", owner.process.pid, visible(&owner.program)),
     );
+    if let Some(holds) = owner
+        .holds
+        .as_ref()
+        .filter(|it| one_of_several || it.it_does == Truth::Yes)
+    {
+        let yes = if holds.it_does == Truth::Yes { "yes: " } else { "" };
+        row(paper, "holds it", &format!("{yes}{}", holds.says));
+    }
     row(paper, "state", &owner.says);
     let mut letters: BTreeMap<char, usize> = BTreeMap::new();
     for thread in &owner.threads {

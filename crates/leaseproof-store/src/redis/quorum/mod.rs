@@ -17,7 +17,7 @@ mod owner;
 
 pub(crate) use administrator::Administrator;
 pub(crate) use inspector::Inspector;
-pub(crate) use observer::{DRIFT, Observer};
+pub(crate) use observer::{DRIFT, Observer, facts_of};
 pub(crate) use owner::Owner;
 
 /// How many of so many servers are a majority.

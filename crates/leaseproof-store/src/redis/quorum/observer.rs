@@ -75,6 +75,20 @@ pub(crate) struct Observer {
     newest: Arc<AtomicU64>,
 }
 
+/// The semantics of several servers, by those of one.
+pub(crate) fn facts_of(kind: &str, of_one: StoreFacts) -> StoreFacts {
+    StoreFacts {
+        kind: kind.to_owned(),
+        early_slack: DRIFT,
+        late_bound: LATE,
+        expired_means: "fewer than a majority of the servers show the holder: on the others the key is gone, or \
+                        another's, by their own wall clocks"
+            .to_owned(),
+        grants_in_steps: true,
+        ..of_one
+    }
+}
+
 impl Observer {
     pub(crate) fn open(url: &RedisUrl, timeout: Duration) -> Result<Self, StoreError> {
         let crew = start(url, timeout)?;
@@ -105,17 +119,7 @@ impl Observer {
             url: url.clone(),
             crew: None,
             timeout,
-            facts: StoreFacts {
-                kind: url.kind().to_owned(),
-                early_slack: DRIFT,
-                late_bound: LATE,
-                expired_means:
-                    "fewer than a majority of the servers show the holder: on the others the key is gone, or \
-                                another's, by their own wall clocks"
-                        .to_owned(),
-                grants_in_steps: true,
-                ..of_one
-            },
+            facts: facts_of(url.kind(), of_one),
             seen: Seen::new(),
             known: HashMap::new(),
             last: HashMap::new(),

@@ -13,6 +13,9 @@ pub struct PlanFile {
     /// `[budget]`.
     #[serde(default)]
     pub budget: BudgetTable,
+    /// `[connection]`.
+    #[serde(default)]
+    pub connection: ConnectionTable,
     /// `[store]`.
     #[serde(default)]
     pub store: StoreTable,
@@ -41,6 +44,20 @@ pub struct BudgetTable {
     pub max_clock_drift: Option<Text>,
     /// How long a renewal may take.
     pub renew_timeout: Option<Text>,
+}
+
+/// `[connection]`: what the owner's connection to the store does while nothing is sent. Only `check` reads it.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectionTable {
+    /// After how long without traffic the client sends TCP keepalives.
+    pub keepalive: Option<Text>,
+    /// How long sent data may stay unacknowledged before the connection is given up (`TCP_USER_TIMEOUT`).
+    pub user_timeout: Option<Text>,
+    /// After how long without traffic the server, or something on the way to it, drops the connection.
+    pub idle_timeout: Option<Text>,
+    /// How long a pool keeps a connection that nobody uses.
+    pub pool_max_idle: Option<Text>,
 }
 
 /// `[store]`.

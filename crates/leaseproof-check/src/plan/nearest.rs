@@ -6,7 +6,9 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let meant = |candidate: &&str| {
         let apart = distance(word, candidate);
         let begins = word.len() >= 3 && candidate.starts_with(word);
-        (begins || apart * 3 <= candidate.len().max(3)).then_some(apart)
+        // One who leaves out a word of the name knows what it means.
+        let is_in = word.len() >= 4 && candidate.contains(word);
+        (begins || is_in || apart * 3 <= candidate.len().max(3)).then_some(apart)
     };
     known
         .into_iter()
@@ -44,6 +46,7 @@ mod tests {
             ("pause-over", "pause-over-ttl"),
             ("pauseoverttl", "pause-over-ttl"),
             ("tll", "ttl"),
+            ("waiting", "pause-waiting"),
         ] {
             assert_eq!(nearest(word, KNOWN), Some(meant), "{word}");
         }

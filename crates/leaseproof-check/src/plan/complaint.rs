@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 /// The keys whose values are durations.
-const DURATIONS: [&str; 8] = [
+const DURATIONS: [&str; 12] = [
     "ttl",
     "heartbeat",
     "worst_pause",
@@ -15,6 +15,10 @@ const DURATIONS: [&str; 8] = [
     "interval",
     "worst_window",
     "rescan",
+    "keepalive",
+    "user_timeout",
+    "idle_timeout",
+    "pool_max_idle",
 ];
 
 /// A plan that is wrong: place and remedy in one message.
@@ -23,14 +27,24 @@ const DURATIONS: [&str; 8] = [
 pub struct PlanError(pub String);
 
 /// The text that complaints point into.
-#[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Place<'a> {
+    /// The file; none for what was given on the command line.
     pub path: Option<&'a Path>,
+    /// What is in it.
     pub text: &'a str,
 }
 
 impl Place<'_> {
+    /// The line of a place in the text, counted from 1; none for a value without a place.
+    #[must_use]
+    pub fn line(&self, span: &Range<usize>) -> Option<usize> {
+        let before = self.text.get(..span.start).filter(|_| !span.is_empty())?;
+        Some(before.matches('\n').count() + 1)
+    }
+
     /// A complaint about this part of the file; a value from the command line has no place in it.
+    #[must_use]
     pub fn at(&self, span: Range<usize>, says: &str) -> PlanError {
         match self.path {
             Some(path) if span.end > span.start && span.end <= self.text.len() => self.point(path, span.start, says),
@@ -47,6 +61,7 @@ impl Place<'_> {
 
     /// What the TOML reader complains about, with the place in front and a remedy behind. Its own picture
     /// of the line is left out: the line may hold a password.
+    #[must_use]
     pub fn of_toml(&self, path: &Path, error: &toml::de::Error) -> PlanError {
         let start = error.span().map_or(0, |span| span.start);
         let message = without_passwords(error.message());

@@ -1,0 +1,81 @@
+//! A Consul session: `PUT /v1/session/create`. The clients renew at half of its TTL; the server lets it live for up to
+//! twice that, and keeps the key from others for the lock-delay after it.
+
+use super::reader::{Reader, derived, no_timeout, own, part, seconds, told};
+use crate::report::{Answer, Check};
+use crate::subject::{Knobs, Subject, Write};
+use std::time::Duration;
+
+pub(super) const MARKS: &[&str] = &["LockDelay", "lock_delay", "session_ttl"];
+
+const TTL: &[&str] = &["TTL", "session_ttl"];
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
+    let none = reader.set(TTL)?.is_none_or(|it| it.value.is_empty());
+    let ttl = reader.ttl(
+        if none { &[] } else { TTL },
+        None,
+        Duration::from_secs(15),
+        "api.DefaultLockSessionTTL, 15s",
+    )?;
+    // Go's time.Duration as JSON: a bare number is nanoseconds; below 1000 the server takes it for seconds.
+    let delay = match reader.set(&["LockDelay", "lock_delay"])? {
+        Some(setting) if setting.value.parse::<f64>().is_ok_and(|number| number >= 1000.0) => {
+            reader.number_of(&setting, Some(Duration::from_nanos(1)))?
+        }
+        Some(setting) => reader.number_of(&setting, Some(Duration::from_secs(1)))?,
+        None => reader.number(&["LockDelay"], None, Duration::from_secs(15), "Consul's LockDelay, 15s")?,
+    };
+    let (least, most) = (Duration::from_secs(10), Duration::from_secs(86_400));
+    let line = ttl.line;
+    let mut rules = vec![own(
+        "session-ttl",
+        (least..=most).contains(&ttl.span),
+        format!(
+            "Consul takes session TTLs from 10 s to 24 h, and this is {:?}",
+            ttl.span
+        ),
+        "a TTL of at least 10s; a faster takeover needs another store",
+        line,
+    )];
+    if none && reader.given.ttl.is_none() && reader.set(MARKS)?.is_some() {
+        let says = "the session has no TTL: it ends when a health check of its node fails, whenever that is; judged here is the \
+                    TTL that the clients' own locks have";
+        rules.push(Check::new("session-ttl", Answer::CannotTell, says).remedy("give the session a TTL"));
+    }
+    rules.push(match delay.span.is_zero() {
+        true => told(
+            "lock-delay",
+            "without a lock-delay the next holder begins at the moment at which the session ends: a holder that wakes then \
+             meets it at once",
+            delay.line,
+        ),
+        false => told(
+            "lock-delay",
+            format!(
+                "for {:?} after the session's end nobody gets the key: so long a holder that wakes late is alone",
+                delay.span
+            ),
+            delay.line,
+        ),
+    });
+    let heartbeat = derived(
+        "half of it",
+        part(ttl.span, 2),
+        "the clients renew each TTL / 2 (api.RenewPeriodic)",
+    );
+    let facts = (reader.facts)(&format!(
+        "consul://127.0.0.1?lock_delay={}ms",
+        delay.span.as_millis().min(60_000)
+    ))?;
+    Ok(Subject {
+        store: Some(facts),
+        own: rules,
+        knobs: Knobs {
+            heartbeat: None,
+            renew_timeout: None,
+            ttl: Some((seconds(&ttl.key, 10, Write::YamlUnits), (1, 2))),
+        },
+        ..reader.subject(ttl, heartbeat, no_timeout("the Go client"))
+    })
+}

@@ -1,0 +1,108 @@
+//! redbeat: one scheduler holds the lock, and extends it each time it wakes, at the latest after
+//! `beat_max_loop_interval`.
+
+use super::reader::{Reader, SECOND, no_timeout, own, seconds};
+use super::settings::Setting;
+use super::time::span;
+use crate::subject::{Knobs, Number, Origin, Subject, Write};
+use std::time::Duration;
+
+pub(super) const MARKS: &[&str] = &[
+    "redbeat_lock_timeout",
+    "redbeat_redis_url",
+    "redbeat_lock_key",
+    "redbeat_key_prefix",
+];
+
+const INTERVAL: &[&str] = &[
+    "beat_max_loop_interval",
+    "celery_beat_max_loop_interval",
+    "celerybeat_max_loop_interval",
+];
+
+const TIMEOUT: &[&str] = &["redbeat_lock_timeout", "celery_redbeat_lock_timeout"];
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
+    let interval = reader.number(
+        INTERVAL,
+        SECOND,
+        Duration::from_secs(300),
+        "redbeat's beat_max_loop_interval, 300 s",
+    )?;
+    let written = match reader.set(TIMEOUT)? {
+        Some(setting) => Some(product(reader, &setting, &interval)?),
+        None => None,
+    };
+    let is_written = written.is_some() || reader.given.ttl.is_some();
+    let mut ttl = written.unwrap_or_else(|| {
+        let whose = "redbeat's redbeat_lock_timeout, 5 × the interval";
+        Number::new(
+            "redbeat_lock_timeout",
+            interval.span * 5,
+            Origin::Default(whose.to_owned()),
+        )
+    });
+    if let Some(given) = reader.given.ttl {
+        ttl = Number::new(&ttl.key, given, Origin::CommandLine);
+    }
+    let timeout = reader
+        .optional(&["redbeat_redis_options.socket_timeout", "socket_timeout"], SECOND)?
+        .unwrap_or_else(|| no_timeout("redis-py"));
+    let mut rules = vec![own(
+        "lock-over-interval",
+        ttl.span > interval.span,
+        format!(
+            "the lock ({:?}) must outlive the longest sleep of the scheduler ({:?})",
+            ttl.span, interval.span
+        ),
+        "a shorter beat_max_loop_interval",
+        interval.line.or(ttl.line),
+    )];
+    if let Some(off) = reader
+        .set(&["redbeat_lock_key"])?
+        .filter(|it| it.value == "None" || it.value == "null")
+    {
+        let says = "redbeat_lock_key is none: no lock is taken, and two schedulers send every task twice".to_owned();
+        rules.push(own(
+            "lock-key",
+            false,
+            says,
+            "leave redbeat_lock_key out",
+            Some(off.line),
+        ));
+    }
+    Ok(Subject {
+        store: Some((reader.facts)("redis://127.0.0.1")?),
+        own: rules,
+        knobs: Knobs {
+            // A default lock time-out follows the interval.
+            heartbeat: is_written.then(|| seconds("beat_max_loop_interval", 1, Write::AssignSeconds)),
+            renew_timeout: None,
+            ttl: Some((seconds("redbeat_lock_timeout", 1, Write::AssignSeconds), (0, 1))),
+        },
+        ..reader.subject(ttl, interval, timeout)
+    })
+}
+
+/// `1500`, `5 * 60`, `beat_max_loop_interval * 5`.
+fn product(reader: &Reader<'_>, setting: &Setting, interval: &Number) -> Result<Number, String> {
+    let place = |says: String| format!("{}:{}: redbeat_lock_timeout: {says}", reader.file, setting.line);
+    let mut seconds = 1.0;
+    for factor in setting.value.split('*').map(str::trim) {
+        let named = INTERVAL
+            .iter()
+            .any(|name| factor.eq_ignore_ascii_case(name) || factor.ends_with(&format!(".{name}")));
+        seconds *= match named {
+            true => interval.span.as_secs_f64(),
+            false => span(factor, SECOND).map_err(place)?.as_secs_f64(),
+        };
+    }
+    let span = span(&seconds.to_string(), SECOND).map_err(place)?;
+    if span.is_zero() {
+        return Err(place("it is zero: no lock lives that short".to_owned()));
+    }
+    Ok(Number {
+        line: Some(setting.line),
+        ..Number::new("redbeat_lock_timeout", span, Origin::Written)
+    })
+}

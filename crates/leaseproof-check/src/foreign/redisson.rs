@@ -1,0 +1,57 @@
+//! Redisson: a watchdog renews a lock that was taken without a lease time, each third of `lockWatchdogTimeout`.
+
+use super::reader::{MILLI, Reader, derived, part, told};
+use crate::subject::{Knob, Knobs, Subject, Write};
+use std::time::Duration;
+
+pub(super) const MARKS: &[&str] = &[
+    "lockWatchdogTimeout",
+    "singleServerConfig.address",
+    "clusterServersConfig.nodeAddresses",
+    "sentinelServersConfig.masterName",
+    "masterSlaveServersConfig.masterAddress",
+    "replicatedServersConfig.nodeAddresses",
+];
+
+/// Where the time-out of a command is set.
+const TIMEOUT: &[&str] = &[
+    "timeout",
+    "singleServerConfig.timeout",
+    "clusterServersConfig.timeout",
+    "sentinelServersConfig.timeout",
+];
+
+pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
+    let ttl = reader.ttl(
+        &["lockWatchdogTimeout"],
+        MILLI,
+        Duration::from_secs(30),
+        "Redisson's lockWatchdogTimeout, 30000 ms",
+    )?;
+    let heartbeat = derived(
+        "a third of it",
+        part(ttl.span, 3),
+        "Redisson renews each lockWatchdogTimeout / 3",
+    );
+    let timeout = reader.number(TIMEOUT, MILLI, Duration::from_secs(3), "Redisson's timeout, 3000 ms")?;
+    let millis = |key: &str, step: u64| Knob {
+        key: key.to_owned(),
+        step: Duration::from_millis(step),
+        least: Duration::from_millis(100),
+        write: Write::YamlMillis,
+        times: 1,
+    };
+    let says = "locks taken with a lease time of their own, lock(10, SECONDS), are not renewed: for them the lease time \
+                must outlive the longest run";
+    let line = ttl.line;
+    Ok(Subject {
+        store: Some((reader.facts)("redis://127.0.0.1")?),
+        own: vec![told("lease-time", says, line)],
+        knobs: Knobs {
+            heartbeat: None,
+            renew_timeout: Some(millis("timeout", 100)),
+            ttl: Some((millis("lockWatchdogTimeout", 1000), (1, 3))),
+        },
+        ..reader.subject(ttl, heartbeat, timeout)
+    })
+}

@@ -1,0 +1,1 @@
+etcdctl lock --ttl=2 jobs/nightly -- ./worker
