@@ -80,12 +80,7 @@ fn an_end_in_order() {
     assert_eq!(gate.child.wait().expect("it ends").code(), Some(0));
     assert!(std::fs::read_to_string(&marks).expect("reads").ends_with(" clean\n"));
     // With an hour to settle, only an end in order lets this pass.
-    let gate = GateProcess::start(
-        &[],
-        resource.address,
-        &marks,
-        &["--settle", "1h", "--patience", "100ms"],
-    );
+    let gate = GateProcess::start(&[], resource.address, &marks, &["--settle", "1h"]);
     assert_eq!(gate.write("/a", 6), 200);
     drop(gate);
     let gate = GateProcess::start(

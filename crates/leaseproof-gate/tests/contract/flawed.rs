@@ -136,7 +136,7 @@ fn write(flaw: Flaw, state: &Mutex<State>, token: u64, owner: &str, value: Strin
         if flaw == Flaw::CheckThenAct && owner == "a" {
             // Another's whole write fits in between.
             drop(state_now);
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::sleep(Duration::from_millis(50));
             state_now = state.lock().expect("not poisoned");
         }
     }

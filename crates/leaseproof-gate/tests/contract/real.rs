@@ -77,6 +77,7 @@ fn sqlite() {
     );
 }
 
+#[cfg(feature = "postgres")]
 #[test]
 fn postgres() {
     let server = match PostgresServer::start() {

@@ -90,9 +90,12 @@ fn an_upstream_that_does_not_answer_blocks_its_key() {
     );
     assert_eq!(rig.write("/a", "5").status, 409, "the mark has risen all the same");
     assert_eq!(rig.write("/b", "5").status, 504, "held by its token");
-    assert_eq!(rig.write("/c", "7").status, 200);
-    rig.resource.release("5");
     let until = std::time::Instant::now() + LONG;
+    // On a busy machine it may be late, too, but it is not blocked.
+    while rig.write("/c", "7").status != 200 {
+        assert!(std::time::Instant::now() < until, "another key is blocked as well");
+    }
+    rig.resource.release("5");
     while rig.write("/a", "6").status != 200 {
         assert!(std::time::Instant::now() < until, "it stays blocked");
     }
