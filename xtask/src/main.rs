@@ -1,5 +1,5 @@
 //! Developer commands: is the tool itself right (`truth`), does a store that fails ever contradict it (`soak`), does it
-//! clean up (`torture`), and what does its monitor cost and bear (`watch`).
+//! clean up (`torture`), what does its monitor cost and bear (`watch`), and does the library's protocol hold (`simulate`).
 
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
@@ -14,6 +14,7 @@ mod postgres_server;
 mod redis_server;
 mod runs;
 mod server;
+mod simulate;
 mod soak;
 mod torture;
 mod truth;
@@ -40,6 +41,8 @@ enum Task {
     Soak(soak::SoakArgs),
     /// Kills, stops and hangs runs at random instants and at each named point, and looks for what is left.
     Torture(torture::TortureArgs),
+    /// Runs the library's protocol through seeded schedules of losses, delays, pauses, drifts and crashes.
+    Simulate(simulate::SimulateArgs),
     /// The monitor: what many leases cost it, and whether its alert ever fires for a sound owner.
     #[command(subcommand)]
     Watch(watch::WatchTask),
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
         Task::Truth(args) => truth::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Torture(args) => torture::run(&args),
+        Task::Simulate(args) => simulate::run_all(&args),
         Task::Watch(task) => watch::run(&task),
     };
     match done {

@@ -5,9 +5,11 @@
 //! - `suites`: the sound owner in all scenarios
 //! - `recheck`: the check on the check
 //! - `gist`: a verdict in short
+//! - `library`: owners built on the library, and its flaws
 
 mod flaws;
 mod gist;
+mod library;
 mod recheck;
 mod suites;
 
@@ -25,7 +27,7 @@ pub struct TruthArgs {
     /// `sqlite`, `redis`, `postgres`, `etcd`, `zookeeper` or `consul`; the first two if none is named.
     #[arg(long)]
     store: Vec<String>,
-    /// Only this flaw (can be given again); `none` for no flaw.
+    /// Only this flaw of the owner or of the library (can be given again); `none` for no flaw.
     #[arg(long)]
     flaw: Vec<String>,
     /// Runs of each flaw in the scenario that demands it.
@@ -47,18 +49,36 @@ pub struct TruthArgs {
     /// The binary to examine, built already [default: the release build of this tree].
     #[arg(long)]
     program: Option<PathBuf>,
+    /// The library's example owner, built already with its flaws [default: the release build of this tree].
+    #[arg(long)]
+    library_owner: Option<PathBuf>,
     /// Where bundles are kept.
     #[arg(long, default_value = "target/truth")]
     out: PathBuf,
 }
 
+impl TruthArgs {
+    /// Whether this flaw is to be run.
+    fn wants(&self, flaw: &str) -> bool {
+        self.flaw.is_empty() || self.flaw.iter().any(|name| name == flaw)
+    }
+}
+
 /// Runs it; whether everything was right.
 pub fn run(args: &TruthArgs) -> Result<bool, String> {
+    let absolute = |path: &PathBuf| {
+        path.canonicalize()
+            .map_err(|error| format!("{}: {error}", path.display()))
+    };
     let program = match &args.program {
-        Some(program) => program
-            .canonicalize()
-            .map_err(|error| format!("{}: {error}", program.display()))?,
+        Some(program) => absolute(program)?,
         None => build::leaseproof()?,
+    };
+    let wants_library = library::ROWS.iter().any(|row| args.wants(row.flaw));
+    let library_owner = match &args.library_owner {
+        Some(path) => Some(absolute(path)?),
+        None if wants_library => Some(build::library_owner()?),
+        None => None,
     };
     let stores: Vec<&str> = match args.store.is_empty() {
         true => vec!["sqlite", "redis"],
@@ -84,7 +104,18 @@ pub fn run(args: &TruthArgs) -> Result<bool, String> {
             Some(server) => server.url.clone(),
             None => format!("sqlite:{}", out.join("locks.db").display()),
         };
-        flaws::run(args, &program, &out, store, &url, &mut matrix, &mut wrong, &mut kept)?;
+        let library = library_owner.as_deref();
+        flaws::run(
+            args,
+            &program,
+            library,
+            &out,
+            store,
+            &url,
+            &mut matrix,
+            &mut wrong,
+            &mut kept,
+        )?;
         suites::run(args, &program, &out, store, &url, &mut matrix, &mut wrong);
     }
     let blind = recheck::all(&program, &kept);

@@ -1,7 +1,8 @@
 //! An owner built on the library, fit for `leaseproof verify -- target/release/examples/owner`.
 //!
 //! It gets store, key and times from the environment, writes to the resource as long as it has a permit, and prints
-//! what happens as JSON lines. It acquires anew after each loss, and releases when it is asked to end.
+//! what happens as JSON lines. It acquires anew after each loss, and releases when it is asked to end. Built with the
+//! feature `flaws`, it is broken as LEASEPROOF_LIB_FLAW says.
 
 use leaseproof::{Budget, Event, Lease, Metrics, Options, Permit, Store};
 use serde_json::json;
@@ -38,6 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .work_limit(budget.numbers().ttl * 4)
         .metrics(&metrics)
         .on_event(say);
+    #[cfg(feature = "flaws")]
+    let options = match env::var("LEASEPROOF_LIB_FLAW") {
+        Err(_) => options,
+        Ok(name) => options.flaw(leaseproof::Flaw::from_name(&name).ok_or("LEASEPROOF_LIB_FLAW names no flaw")?),
+    };
     while !stop.load(Ordering::Relaxed) {
         let Ok(lease) = options.acquire() else { continue };
         work(&lease, &mut resource, &stop, heartbeat / 10);

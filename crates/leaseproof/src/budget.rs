@@ -137,22 +137,19 @@ impl Sound {
 }
 
 fn assert(numbers: Numbers) -> Result<Numbers, BudgetError> {
-    // A renewal that takes a heartbeat or more would overlap the next one.
-    if numbers.holds() && numbers.renew_timeout < numbers.heartbeat {
-        return Ok(numbers);
+    let Numbers {
+        renew_timeout,
+        heartbeat,
+        ..
+    } = numbers;
+    if renew_timeout >= heartbeat {
+        return Err(BudgetError::Overlap {
+            renew_timeout,
+            heartbeat,
+        });
     }
-    let advice = match numbers.heartbeat_that_holds() {
-        Some(heartbeat) if heartbeat > numbers.renew_timeout => {
-            let heartbeat = heartbeat.min(numbers.heartbeat);
-            format!("the smallest change that passes is heartbeat = \"{heartbeat:?}\"")
-        }
-        // A longer TTL is no advice: it widens the window in which two owners can act.
-        _ => "no heartbeat is short enough: the worst pause or the renewal time-out must get shorter".to_owned(),
-    };
-    Err(BudgetError::Broken {
-        budget: numbers,
-        advice,
-    })
+    numbers.assert()?;
+    Ok(numbers)
 }
 
 #[cfg(test)]
@@ -209,9 +206,13 @@ mod tests {
         assert!(said.ends_with("heartbeat = \"999ms\""), "{said}");
         let hopeless = Budget::new(3000 * MS, 1000 * MS, 2900 * MS).assert().expect_err("no");
         assert!(
-            hopeless.to_string().contains("no heartbeat is short enough"),
+            hopeless.to_string().contains("no heartbeat would be short enough"),
             "{hopeless}"
         );
+        let slow = Budget::new(9000 * MS, 1000 * MS, MS)
+            .with_renew_timeout(1000 * MS)
+            .assert();
+        assert!(matches!(slow, Err(BudgetError::Overlap { .. })));
         let sound = Budget::new(3000 * MS, 1000 * MS, 1749 * MS).assert().expect("just so");
         assert!(sound.less(MS).is_err(), "the store's slack uses up what was left");
     }

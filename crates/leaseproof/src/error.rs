@@ -1,6 +1,7 @@
 //! What can go wrong, in words that say what to do.
 
 use crate::protocol::Loss;
+use leaseproof_model::budget::Shortfall;
 use leaseproof_store::StoreError;
 use std::time::Duration;
 
@@ -80,17 +81,15 @@ pub enum BudgetError {
         /// What is wrong, and what would be right.
         says: String,
     },
-    /// The inequality does not hold.
-    #[error(
-        "LP019 budget-invalid: the margin is {:?} (ttl {:?} - heartbeat {:?} - renew_timeout {:?} - max_clock_drift \
-         {:?} - early_slack {:?}), and it must be greater than the worst pause of {:?}; {advice}",
-        budget.margin(), budget.ttl, budget.heartbeat, budget.renew_timeout, budget.max_clock_drift,
-        budget.early_slack, budget.worst_pause
-    )]
-    Broken {
-        /// The numbers.
-        budget: leaseproof_model::budget::Budget,
-        /// The smallest change that would pass.
-        advice: String,
+    /// The margin does not exceed the worst pause.
+    #[error(transparent)]
+    Broken(#[from] Shortfall),
+    /// A renewal may take as long as the time between two of them.
+    #[error("a renewal may take {renew_timeout:?} and is due each {heartbeat:?}: give a smaller renew_timeout")]
+    Overlap {
+        /// How long a renewal may take.
+        renew_timeout: Duration,
+        /// How often one is due.
+        heartbeat: Duration,
     },
 }

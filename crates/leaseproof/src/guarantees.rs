@@ -17,14 +17,18 @@
 //! `s + TTL − early_slack − max_clock_drift` then, and that is the moment up to which permits are given
 //! ([`Terms::valid_until`](crate::protocol::Terms::valid_until)). Only an answer that says "applied" moves that moment,
 //! and each by its own `s`; an answer that never came moves nothing. A permit is one comparison of that moment with
-//! the clock, the clock being read last: a pause anywhere before makes it refuse, a pause after it is the resource's
-//! matter (below). A permit's deadline is that same moment.
+//! the clock, which is read after the moment: a pause anywhere before makes it refuse, a pause after it is the
+//! resource's matter (below). A permit's deadline is that same moment.
 //!
-//! A release forbids permits before it is sent. A later grant has a greater token, since each store gives the next
-//! token in the same step in which it grants.
+//! A release forbids permits before it is sent, for good: a renewal that is answered later brings none back, and a
+//! permit that was being given meanwhile sees it ([`Validity`](crate::protocol::Validity)). What was permitted before
+//! a release is to be done before it, too: a permit that is kept over it is over, whatever its deadline says. A later
+//! grant has a greater token, since each store gives the next token in the same step in which it grants.
 //!
 //! The simulation and the exhaustive model in this crate's tests run the same [`protocol`](crate::protocol), not a
-//! copy of it.
+//! copy of it. They count validity from the answer, let unknown outcomes extend, ask no clock for a permit, release
+//! before the permits end, and more, and find each. What a run of `leaseproof verify` can show of it is in
+//! `cargo xtask truth`: owners built with the feature `flaws` are violated, and the sound one is proven.
 //!
 //! **Nothing outlives the work.** Renewals end when the guard is dropped, and, with
 //! [`Options::work_limit`](crate::Options::work_limit), when the work shows no sign of life. A guard that is leaked

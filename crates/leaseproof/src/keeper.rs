@@ -5,9 +5,10 @@
 
 use crate::clock::boot_now;
 use crate::event::Event;
+use crate::flaw::Bent;
 use crate::metrics::Metrics;
 use crate::options::Observer;
-use crate::protocol::{Answer, Loss, Protocol, Step, Terms};
+use crate::protocol::{Answer, Change, Loss, Protocol, Step, Terms};
 use crate::shared::{Phase, SLICE, Shared, Wish};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
@@ -32,6 +33,7 @@ pub(crate) struct Keeper {
     pub(crate) shared: Arc<Shared>,
     pub(crate) observer: Option<Observer>,
     pub(crate) metrics: Arc<Metrics>,
+    pub(crate) bent: Bent,
 }
 
 /// One grant's run.
@@ -72,9 +74,9 @@ impl Keeper {
             self.say(&Event::Lost { token, loss, reason });
             self.shared.enter(Phase::Over(loss));
         }
-        // What the store refused is another's. All else is given back, by holder and incarnation: a successor need
-        // not wait for the TTL.
-        if loss != Loss::Refused {
+        if loss.gives_back() {
+            #[cfg(feature = "flaws")]
+            self.renew_after_drop(&mut tenure);
             let outcome = self.release(&tenure.grant);
             match &outcome {
                 Ok(()) => self.say(&Event::Released { token }),
@@ -107,9 +109,11 @@ impl Keeper {
                     let done = self.store.acquire(&self.key, &self.owner, self.terms.ttl, timeout);
                     let now = boot_now();
                     if let Some(grant) = done.value {
-                        protocol.granted(sent, now, grant.token);
-                        if let Some((token, until)) = protocol.permit(now) {
+                        let change = protocol.granted(self.bent.sent(sent, now), now, grant.token);
+                        if let Change::Extend { token, until } = change {
                             self.begin(&grant, token, until);
+                            self.shared.change(change);
+                            self.shared.enter(Phase::Held);
                             return Some(Tenure {
                                 grant,
                                 attempt: 0,
@@ -144,8 +148,6 @@ impl Keeper {
             holder: grant.holder.to_string(),
             valid_until: until,
         });
-        self.shared.extend(token, until);
-        self.shared.enter(Phase::Held);
     }
 
     /// Holds it until it is over; why, and what the store said to it.
@@ -207,17 +209,12 @@ impl Keeper {
             ..
         } = self.store.renew(&tenure.grant, self.terms.ttl, protocol.patience(sent));
         let now = boot_now();
-        let answer = match outcome {
-            Outcome::Applied => Answer::Applied,
-            Outcome::NotApplied if refusal.is_some() => Answer::Refused,
-            Outcome::NotApplied => Answer::NotApplied,
-            Outcome::Unknown => Answer::Unknown,
-        };
-        protocol.renewed(sent, now, answer);
+        let answer = self.bent.answer(Answer::of(outcome, refusal.is_some()));
+        let change = protocol.renewed(self.bent.sent(sent, now), now, answer);
+        // Before anything is said of it.
+        self.shared.change(change);
         if answer == Answer::Applied {
-            // What is claimed must be valid still.
-            if let Some((token, until)) = protocol.permit(now) {
-                self.shared.extend(token, until);
+            if let Change::Extend { token, until } = change {
                 self.metrics.renewed(&self.key, sent, until);
                 self.say(&Event::Renewed {
                     token,
@@ -227,12 +224,6 @@ impl Keeper {
                 });
             }
             return String::new();
-        }
-        // Before anything is said of it.
-        if protocol.held().is_none() {
-            self.shared.forbid();
-        } else if protocol.is_doubted() {
-            self.shared.doubt();
         }
         let reason = reason.unwrap_or_default();
         let refused = answer == Answer::Refused;
@@ -248,6 +239,33 @@ impl Keeper {
             self.store.reconnect();
         }
         reason
+    }
+
+    /// What a zombie does.
+    #[cfg(feature = "flaws")]
+    fn renew_after_drop(&mut self, tenure: &mut Tenure) {
+        if !self.bent.has(crate::flaw::Flaw::RenewAfterDrop) {
+            return;
+        }
+        let token = tenure.grant.token;
+        self.say(&Event::Released { token });
+        for _ in 0..2 {
+            std::thread::sleep(self.terms.heartbeat);
+            tenure.attempt += 1;
+            let (attempt, sent) = (tenure.attempt, boot_now());
+            self.say(&Event::RenewalSent { token, attempt, sent });
+            let done = self
+                .store
+                .renew(&tenure.grant, self.terms.ttl, self.terms.renew_timeout);
+            if done.outcome == Outcome::Applied {
+                self.say(&Event::Renewed {
+                    token,
+                    attempt,
+                    valid_until: self.terms.valid_until(sent),
+                    store_time: None,
+                });
+            }
+        }
     }
 
     fn release(&mut self, grant: &Grant) -> Result<(), String> {

@@ -28,13 +28,14 @@
 //! - [`PauseMeter`]: how long this process was stopped, at worst
 //! - [`protocol`]: the pure core
 //!
-//! Stores are features, and none is on by default.
+//! Stores are features, and none is on by default. One more, `flaws`, breaks a lease on purpose: it is for tests only.
 
 mod asynchronous;
 mod budget;
 mod clock;
 mod error;
 mod event;
+mod flaw;
 pub mod guarantees;
 mod keeper;
 mod lease;
@@ -51,6 +52,8 @@ pub use budget::{Budget, Sound};
 pub use clock::boot_now;
 pub use error::{AcquireError, BudgetError, LockNotHeld, ReleaseError};
 pub use event::Event;
+#[cfg(feature = "flaws")]
+pub use flaw::Flaw;
 pub use lease::Lease;
 pub use leaseproof_model::clock::BootNanos;
 pub use leaseproof_model::name::Token;

@@ -5,6 +5,7 @@ use crate::budget::Sound;
 use crate::clock::boot_now;
 use crate::error::AcquireError;
 use crate::event::Event;
+use crate::flaw::Bent;
 use crate::keeper::Keeper;
 use crate::lease::Lease;
 use crate::metrics::Metrics;
@@ -32,6 +33,7 @@ pub struct Options {
     ahead: Duration,
     observer: Option<Observer>,
     metrics: Arc<Metrics>,
+    bent: Bent,
 }
 
 impl Options {
@@ -49,6 +51,7 @@ impl Options {
             ahead: Duration::from_millis(10),
             observer: None,
             metrics: Arc::new(Metrics::new()),
+            bent: Bent::default(),
         }
     }
 
@@ -100,6 +103,14 @@ impl Options {
     #[must_use]
     pub fn metrics(mut self, metrics: &Arc<Metrics>) -> Self {
         self.metrics = Arc::clone(metrics);
+        self
+    }
+
+    /// Breaks it on purpose. For tests only.
+    #[cfg(feature = "flaws")]
+    #[must_use]
+    pub fn flaw(mut self, flaw: crate::flaw::Flaw) -> Self {
+        self.bent = Bent { flaw: Some(flaw) };
         self
     }
 
@@ -155,7 +166,7 @@ impl Options {
     pub(crate) fn start(&self) -> Result<Lease, AcquireError> {
         let numbers = self.budget.less(self.store.early_slack())?;
         let store = leaseproof_store::open_lease(&self.store.0, numbers.renew_timeout)?;
-        let shared = Arc::new(Shared::new());
+        let shared = Arc::new(Shared::new(self.bent));
         let keeper = Keeper {
             store,
             key: self.key.clone(),
@@ -165,6 +176,7 @@ impl Options {
             shared: Arc::clone(&shared),
             observer: self.observer.clone(),
             metrics: Arc::clone(&self.metrics),
+            bent: self.bent,
         };
         std::thread::Builder::new()
             .name("lease".to_owned())

@@ -1,15 +1,15 @@
 //! What the thread that renews and the threads that work share.
 //!
-//! What decides a permit is one atomic moment and the clock. Whoever is stopped between the two reads the clock
-//! afterwards, so that the moment is never compared with a clock of before the pause; and a thread that renews no
-//! more, for whatever reason, needs not say so: the moment passes by itself.
+//! What decides a permit is one atomic moment ([`Validity`]) and the clock: a thread that renews no more, for whatever
+//! reason, needs not say so, since the moment passes by itself.
 
 use crate::clock::boot_now;
+use crate::flaw::Bent;
 use crate::permit::Permit;
-use crate::protocol::Loss;
+use crate::protocol::{Change, Loss, Validity};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -47,23 +47,19 @@ struct Inner {
 
 /// See the module.
 pub(crate) struct Shared {
-    /// Until when permits are given, in nanoseconds of the boot clock; 0: none.
-    until: AtomicU64,
-    token: AtomicU64,
-    /// Whether nothing is permitted although that moment has not come: see [`Self::doubt`].
-    doubted: AtomicBool,
+    validity: Validity,
     /// When the work showed a sign of life last.
     worked: AtomicU64,
     inner: Mutex<Inner>,
     changed: Condvar,
+    #[cfg_attr(not(feature = "flaws"), expect(dead_code, reason = "there is none"))]
+    bent: Bent,
 }
 
 impl Shared {
-    pub(crate) fn new() -> Self {
+    pub(crate) fn new(bent: Bent) -> Self {
         Self {
-            until: AtomicU64::new(0),
-            token: AtomicU64::new(0),
-            doubted: AtomicBool::new(false),
+            validity: Validity::default(),
             worked: AtomicU64::new(0),
             inner: Mutex::new(Inner {
                 phase: Phase::Waiting(None),
@@ -71,29 +67,31 @@ impl Shared {
                 wakers: Vec::new(),
             }),
             changed: Condvar::new(),
+            bent,
         }
     }
 
     /// A permit, if there is one now.
     #[inline]
     pub(crate) fn permit(&self) -> Option<Permit> {
-        let until = self.until.load(Ordering::Acquire);
-        // In this order, and not the other: see the module.
-        let now = boot_now();
-        if now.0 >= until || self.is_doubted() {
-            return None;
+        #[cfg(feature = "flaws")]
+        if self.bent.has(crate::flaw::Flaw::PermitUnchecked) {
+            return Some(Permit {
+                token: self.token(),
+                deadline: BootNanos(u64::MAX),
+            });
         }
+        // In this order, and no other: see there.
+        let look = self.validity.look();
+        let now = boot_now();
+        let (token, deadline) = self.validity.permit(look, now)?;
         self.worked.store(now.0, Ordering::Relaxed);
-        let token = Token(self.token.load(Ordering::Relaxed));
-        Some(Permit {
-            token,
-            deadline: BootNanos(until),
-        })
+        Some(Permit { token, deadline })
     }
 
     /// The validity that stands, whatever the time.
     pub(crate) fn until(&self) -> BootNanos {
-        BootNanos(self.until.load(Ordering::Acquire))
+        self.validity.until()
     }
 
     /// A sign of life of the work.
@@ -106,28 +104,21 @@ impl Shared {
         BootNanos(self.worked.load(Ordering::Relaxed))
     }
 
-    /// The store granted it, or extended it.
-    pub(crate) fn extend(&self, token: Token, until: BootNanos) {
-        self.token.store(token.0, Ordering::Relaxed);
-        self.until.store(until.0, Ordering::Release);
-        if self.doubted.swap(false, Ordering::AcqRel) {
+    /// The permits follow the protocol.
+    pub(crate) fn change(&self, change: Change) {
+        if self.validity.change(change) {
             self.stir();
         }
     }
 
-    /// Nothing is permitted until it is extended.
-    pub(crate) fn doubt(&self) {
-        self.doubted.store(true, Ordering::Release);
-    }
-
     #[inline]
     pub(crate) fn is_doubted(&self) -> bool {
-        self.doubted.load(Ordering::Acquire)
+        self.validity.is_doubted()
     }
 
     /// No permit from here on.
     pub(crate) fn forbid(&self) {
-        self.until.store(0, Ordering::Release);
+        self.validity.end();
     }
 
     /// Moves on and wakes everybody who waits.
@@ -167,7 +158,7 @@ impl Shared {
     }
 
     pub(crate) fn token(&self) -> Token {
-        Token(self.token.load(Ordering::Relaxed))
+        self.validity.token()
     }
 
     /// Leaves a waker for the next change.

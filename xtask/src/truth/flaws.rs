@@ -1,6 +1,7 @@
 //! Flawed owners and witnesses: each must show its required code, and none that is forbidden.
 
 use super::gist::{codes, is_cannot_tell, sore_points};
+use super::library;
 use super::recheck::Kept;
 use super::{TruthArgs, progress};
 use crate::matrix::Matrix;
@@ -48,6 +49,7 @@ const fn witness(
 pub fn run(
     args: &TruthArgs,
     program: &Path,
+    library_owner: Option<&Path>,
     out: &Path,
     store: &str,
     url: &str,
@@ -57,10 +59,7 @@ pub fn run(
 ) -> Result<(), String> {
     let mut jobs = Vec::new();
     let mut wanted: BTreeMap<String, Expectation> = BTreeMap::new();
-    for &flaw in Flaw::ALL
-        .iter()
-        .filter(|flaw| args.flaw.is_empty() || args.flaw.iter().any(|name| name == flaw.as_str()))
-    {
+    for &flaw in Flaw::ALL.iter().filter(|flaw| args.wants(flaw.as_str())) {
         for (scenario, why) in flaw.not_expressible_on(store) {
             matrix.not_expressible(&format!("{store} {flaw} in {scenario}"), why);
         }
@@ -100,6 +99,31 @@ pub fn run(
                     flaw,
                 ];
                 arguments.extend(words.map(str::to_owned));
+                jobs.push(Job {
+                    label: label.clone(),
+                    arguments,
+                    number,
+                });
+            }
+        }
+    }
+    if let Some(owner) = library_owner {
+        for (flaw, why) in library::NOT_EXPRESSIBLE {
+            matrix.not_expressible(&format!("library {flaw}"), why);
+        }
+        let rows = library::ROWS.iter().filter(|row| args.wants(row.flaw));
+        for row in rows.filter(|row| library::is_offered(row, store)) {
+            let label = format!("{store} library {} in {}", row.flaw, row.expectation.scenario);
+            wanted.insert(label.clone(), row.expectation);
+            for number in 0..args.runs {
+                let mut arguments: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
+                let scenario = row.expectation.scenario.as_str();
+                arguments.extend(["--store", url, "--scenario", scenario].map(str::to_owned));
+                arguments.extend(["--seed".to_owned(), number.to_string()]);
+                if row.flaw != library::SOUND {
+                    arguments.extend(["--env".to_owned(), format!("LEASEPROOF_LIB_FLAW={}", row.flaw)]);
+                }
+                arguments.extend(["--".to_owned(), owner.display().to_string()]);
                 jobs.push(Job {
                     label: label.clone(),
                     arguments,

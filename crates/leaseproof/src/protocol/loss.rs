@@ -33,6 +33,13 @@ impl Loss {
             Self::Released => "released",
         }
     }
+
+    /// Whether the grant is given back after it, by holder and incarnation: a successor need not wait for the TTL. What
+    /// the store refused is another's already.
+    #[must_use]
+    pub fn gives_back(self) -> bool {
+        self != Self::Refused
+    }
 }
 
 impl fmt::Display for Loss {

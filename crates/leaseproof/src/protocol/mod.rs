@@ -1,7 +1,8 @@
 //! The protocol of one grant, pure: no clock is read here, nothing is sent, nothing blocks.
 //!
-//! Whoever drives it reads the boot clock, asks [`Protocol::next`] what to do, does it, and tells the protocol
-//! what it came to. [`Lease`](crate::Lease) is one driver; the simulation in the tests is another.
+//! Whoever drives it reads the boot clock, asks [`Protocol::next`] what to do, does it, tells the protocol what it came
+//! to, and hands the [`Change`] on to the [`Validity`] that permits are checked against.
+//! [`Lease`](crate::Lease) is one driver; the simulation in the tests is another.
 //!
 //! What makes it sound is short:
 //!
@@ -11,11 +12,14 @@
 
 mod loss;
 mod terms;
+mod validity;
 
 pub use loss::Loss;
 pub use terms::{Policy, Terms};
+pub use validity::{Look, Validity};
 
 use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::Outcome;
 use leaseproof_model::name::Token;
 
 /// One grant, from the wish to the end.
@@ -64,6 +68,38 @@ pub enum Answer {
     Unknown,
 }
 
+impl Answer {
+    /// The answer to an operation that ended so, `refused` by the store or not.
+    #[must_use]
+    pub fn of(outcome: Outcome, refused: bool) -> Self {
+        match outcome {
+            Outcome::Applied => Self::Applied,
+            Outcome::NotApplied if refused => Self::Refused,
+            Outcome::NotApplied => Self::NotApplied,
+            Outcome::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// What becomes of the permits by an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[must_use = "the permits must follow"]
+pub enum Change {
+    /// What stood stands.
+    None,
+    /// They are given until then.
+    Extend {
+        /// With this token.
+        token: Token,
+        /// Until then.
+        until: BootNanos,
+    },
+    /// None until they are extended.
+    Doubt,
+    /// None any more.
+    End,
+}
+
 impl Protocol {
     /// A wish, from `now` on.
     #[must_use]
@@ -93,10 +129,10 @@ impl Protocol {
     /// The store granted it, as asked for at `sent`; `now` is after the answer.
     ///
     /// A pause between the two can use the whole TTL up: then it is asked for anew, and that grant is nobody's.
-    pub fn granted(&mut self, sent: BootNanos, now: BootNanos, token: Token) {
+    pub fn granted(&mut self, sent: BootNanos, now: BootNanos, token: Token) -> Change {
         let until = self.terms.valid_until(sent);
         if self.state != State::Vacant || until <= now {
-            return;
+            return Change::None;
         }
         self.state = State::Held {
             token,
@@ -104,6 +140,7 @@ impl Protocol {
             doubted: false,
         };
         self.due = sent.plus(self.terms.heartbeat);
+        Change::Extend { token, until }
     }
 
     /// The store did not grant it: asks again a little later.
@@ -112,9 +149,9 @@ impl Protocol {
     }
 
     /// A renewal that was sent at `sent` came to this; `now` is after the answer.
-    pub fn renewed(&mut self, sent: BootNanos, now: BootNanos, answer: Answer) {
+    pub fn renewed(&mut self, sent: BootNanos, now: BootNanos, answer: Answer) -> Change {
         let State::Held { token, until, doubted } = self.state else {
-            return;
+            return Change::None;
         };
         let over = until <= now;
         match answer {
@@ -148,6 +185,13 @@ impl Protocol {
                 self.state = State::Over(Self::passed(doubted || answer == Answer::Unknown));
             }
             Answer::Unknown | Answer::NotApplied => self.due = now.plus(self.terms.again()),
+        }
+        match self.permit(now) {
+            // What is claimed must be valid still.
+            Some((token, until)) if answer == Answer::Applied => Change::Extend { token, until },
+            None if self.held().is_none() => Change::End,
+            None if self.is_doubted() => Change::Doubt,
+            _ => Change::None,
         }
     }
 
@@ -195,6 +239,25 @@ impl Protocol {
                 left.min(self.terms.renew_timeout).max(terms::LEAST)
             }
             None => self.terms.renew_timeout,
+        }
+    }
+
+    /// The same with other moments and tokens. It is for models: they count from the present, so that their states
+    /// are finite.
+    #[must_use]
+    pub fn mapped(&self, moment: impl Fn(BootNanos) -> BootNanos, renamed: impl Fn(Token) -> Token) -> Self {
+        let state = match self.state {
+            State::Held { token, until, doubted } => State::Held {
+                token: renamed(token),
+                until: moment(until),
+                doubted,
+            },
+            other => other,
+        };
+        Self {
+            terms: self.terms.clone(),
+            state,
+            due: moment(self.due),
         }
     }
 }

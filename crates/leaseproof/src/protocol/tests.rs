@@ -1,6 +1,6 @@
 //! What each answer makes of a grant.
 
-use super::{Answer, Loss, Policy, Protocol, Step, Terms};
+use super::{Answer, Change, Loss, Policy, Protocol, Step, Terms};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
 use std::time::Duration;
@@ -26,7 +26,11 @@ fn terms(policy: Policy) -> Terms {
 fn held(policy: Policy) -> Protocol {
     let mut lease = Protocol::new(terms(policy), at(0));
     assert_eq!(lease.next(at(0)), Step::Acquire);
-    lease.granted(at(0), at(10), Token(7));
+    let until = at(2950);
+    assert_eq!(
+        lease.granted(at(0), at(10), Token(7)),
+        Change::Extend { token: Token(7), until }
+    );
     lease
 }
 
@@ -37,7 +41,7 @@ fn validity_counts_from_the_request() {
     assert_eq!(lease.permit(at(2950)), None);
     assert_eq!(lease.next(at(10)), Step::Sleep(at(1000)));
     assert_eq!(lease.next(at(1000)), Step::Renew);
-    lease.renewed(at(1000), at(1190), Answer::Applied);
+    let _ = lease.renewed(at(1000), at(1190), Answer::Applied);
     assert_eq!(lease.permit(at(3949)), Some((Token(7), at(3950))));
     assert_eq!(lease.next(at(1190)), Step::Sleep(at(2000)));
 }
@@ -64,9 +68,15 @@ fn each_answer() {
     for (policy, answer, now, next, until) in table {
         let mut lease = held(policy);
         assert_eq!(lease.next(at(1000)), Step::Renew);
-        lease.renewed(at(1000), at(now), answer);
+        let change = lease.renewed(at(1000), at(now), answer);
         let permit = lease.permit(at(now)).map(|(_, until)| until);
         let case = format!("{policy:?} {answer:?} at {now}");
+        match change {
+            Change::Extend { until, .. } => assert_eq!((answer, Some(until)), (Applied, permit), "{case}"),
+            Change::End => assert!(matches!(next, Step::Over(_)), "{case}"),
+            Change::None => assert!(!matches!(next, Step::Over(_)), "{case}"),
+            Change::Doubt => assert_eq!((policy, answer, permit), (Policy::Strict, Unknown, None), "{case}"),
+        }
         assert_eq!(permit, until.map(at), "{case}");
         assert_eq!(lease.next(at(now)), next, "{case}");
     }
@@ -80,9 +90,9 @@ fn a_pause_over_the_ttl() {
     assert_eq!(lease.next(at(9000)), Step::Renew);
     assert_eq!(lease.patience(at(9000)), Duration::from_millis(200));
     let mut again = lease.clone();
-    lease.renewed(at(9000), at(9001), Answer::Refused);
+    let _ = lease.renewed(at(9000), at(9001), Answer::Refused);
     assert_eq!(lease.next(at(9001)), Step::Over(Loss::Refused));
-    again.renewed(at(9000), at(9001), Answer::Applied);
+    let _ = again.renewed(at(9000), at(9001), Answer::Applied);
     assert_eq!(again.permit(at(9001)), Some((Token(7), at(11_950))));
 }
 
@@ -90,23 +100,23 @@ fn a_pause_over_the_ttl() {
 #[test]
 fn doubt_ends_by_the_store_s_word() {
     let mut lease = held(Policy::Strict);
-    lease.renewed(at(1000), at(1200), Answer::Unknown);
+    let _ = lease.renewed(at(1000), at(1200), Answer::Unknown);
     assert!(lease.is_doubted());
     assert_eq!(lease.permit(at(1200)), None);
     let mut again = lease.clone();
-    again.renewed(at(1200), at(1400), Answer::Unknown);
+    let _ = again.renewed(at(1200), at(1400), Answer::Unknown);
     assert_eq!(again.next(at(1400)), Step::Sleep(at(1650)));
     assert_eq!(again.next(at(2950)), Step::Renew);
-    again.renewed(at(2950), at(3150), Answer::Unknown);
+    let _ = again.renewed(at(2950), at(3150), Answer::Unknown);
     assert_eq!(again.next(at(3150)), Step::Over(Loss::Unknown));
-    lease.renewed(at(1200), at(1201), Answer::Applied);
+    let _ = lease.renewed(at(1200), at(1201), Answer::Applied);
     assert_eq!(lease.permit(at(1201)), Some((Token(7), at(4150))));
 }
 
 #[test]
 fn a_grant_that_came_too_late_is_nobodys() {
     let mut lease = Protocol::new(terms(Policy::Strict), at(0));
-    lease.granted(at(0), at(2950), Token(7));
+    assert_eq!(lease.granted(at(0), at(2950), Token(7)), Change::None);
     assert_eq!(lease.permit(at(2950)), None);
     assert_eq!(lease.next(at(2950)), Step::Acquire);
 }
@@ -115,8 +125,8 @@ fn a_grant_that_came_too_late_is_nobodys() {
 fn what_is_over_stays_over() {
     let mut lease = held(Policy::Strict);
     assert_eq!(lease.end(Loss::Released), Step::Over(Loss::Released));
-    lease.renewed(at(1000), at(1001), Answer::Applied);
-    lease.granted(at(1000), at(1001), Token(9));
+    assert_eq!(lease.renewed(at(1000), at(1001), Answer::Applied), Change::None);
+    assert_eq!(lease.granted(at(1000), at(1001), Token(9)), Change::None);
     lease.end(Loss::Fenced);
     assert_eq!(lease.permit(at(1)), None);
     assert_eq!(lease.next(at(1002)), Step::Over(Loss::Released));
@@ -125,8 +135,8 @@ fn what_is_over_stays_over() {
 #[test]
 fn a_late_answer_moves_no_end_back() {
     let mut lease = held(Policy::Patient);
-    lease.renewed(at(2000), at(2001), Answer::Applied);
-    lease.renewed(at(1000), at(2002), Answer::Applied);
+    let _ = lease.renewed(at(2000), at(2001), Answer::Applied);
+    let _ = lease.renewed(at(1000), at(2002), Answer::Applied);
     assert_eq!(lease.permit(at(2002)), Some((Token(7), at(4950))));
 }
 
