@@ -4,15 +4,16 @@ use super::report::{Demand, Fault};
 use super::steps::Steps;
 use super::target::{Outcome, Target, Writer};
 use leaseproof_model::truth::Truth;
+use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Barrier};
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 /// So many writes of the old holder after the new one's was answered: one would be enough for a fence that holds.
 const AFTER: u32 = 3;
 
-/// So many of them at most in a round.
-const MOST: u32 = 2000;
+/// So many before that: a store that serves whoever comes again first would starve the new holder.
+const BEFORE: usize = 100;
 
 struct Write {
     began: Instant,
@@ -36,6 +37,7 @@ pub fn race(steps: &mut Steps<'_>, target: &dyn Target, rounds: u32) {
             }
             Outcome::Accepted => {
                 steps.mark = new;
+                let silent = writes.is_empty();
                 let stale = writes
                     .iter()
                     .filter(|it| it.began > answered && it.outcome == Outcome::Accepted)
@@ -47,6 +49,8 @@ pub fn race(steps: &mut Steps<'_>, target: &dyn Target, rounds: u32) {
                 if stale > 0 {
                     let says = format!("token {old} was accepted in a write that began after {new} was answered");
                     (Truth::No, format!("{stale} stale writes"), Some(Fault::stale(says)))
+                } else if silent {
+                    (Truth::CannotTell, format!("{old} was never written with"), None)
                 } else if let Some(why) = unknown {
                     (Truth::CannotTell, format!("{old}: {why}"), None)
                 } else {
@@ -81,25 +85,39 @@ pub fn race(steps: &mut Steps<'_>, target: &dyn Target, rounds: u32) {
 
 /// The old holder's writes, the new one's, and when that was answered.
 fn round_of(target: &dyn Target, old: (u64, &str), new: (u64, &str)) -> (Vec<Write>, Outcome, Instant) {
-    let over = Arc::new(AtomicBool::new(false));
+    let over = AtomicBool::new(false);
     let both = Barrier::new(2);
     std::thread::scope(|scope| {
         let older = scope.spawn(|| write_on(target.writer(0), old, &over, &both));
         let mut writer = target.writer(1);
+        // Also where it panics: the other one waits for it.
+        let end = End(&over);
         both.wait();
         let outcome = writer.write(new.0, new.1);
         let answered = Instant::now();
-        over.store(true, Ordering::SeqCst);
-        // A writer that panics has written nothing that counts.
+        drop(end);
+        // One that panicked has no writes, and nothing can be told then.
         (older.join().unwrap_or_default(), outcome, answered)
     })
+}
+
+/// Says that the new holder is done, once it is dropped.
+struct End<'a>(&'a AtomicBool);
+
+impl Drop for End<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }
 
 fn write_on(mut writer: Box<dyn Writer>, (token, value): (u64, &str), over: &AtomicBool, both: &Barrier) -> Vec<Write> {
     let mut writes = Vec::new();
     let mut after = 0;
     both.wait();
-    for _ in 0..MOST {
+    loop {
+        while writes.len() >= BEFORE && !over.load(Ordering::SeqCst) {
+            sleep(Duration::from_millis(1));
+        }
         if over.load(Ordering::SeqCst) {
             after += 1;
         }
