@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let metrics = Arc::new(Metrics::new());
     let options = Options::new(&store, &key, &budget)
         .owner(&name)
-        .wait_for(Duration::from_millis(500))
+        .until(&stop)
         // A worker that is stuck for so long holds nobody up.
         .work_limit(budget.numbers().ttl * 4)
         .metrics(&metrics)

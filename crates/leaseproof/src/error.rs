@@ -29,6 +29,9 @@ pub enum AcquireError {
         /// What the store said last.
         last: String,
     },
+    /// It was to be waited for no longer; see [`Options::until`](crate::Options::until).
+    #[error("no longer wanted")]
+    Stopped,
     /// The budget does not hold once this store's own slack is taken off.
     #[error(transparent)]
     Budget(#[from] BudgetError),

@@ -14,7 +14,7 @@ use crate::shared::{Phase, Shared, Wish};
 use crate::store::Store;
 use leaseproof_model::clock::BootNanos;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// What is called for each event, on the thread that renews: it must not block.
@@ -28,6 +28,7 @@ pub struct Options {
     budget: Sound,
     owner: Option<String>,
     wait: Option<Duration>,
+    stop: Option<Arc<AtomicBool>>,
     policy: Policy,
     work_limit: Option<Duration>,
     ahead: Duration,
@@ -46,6 +47,7 @@ impl Options {
             budget: *budget,
             owner: None,
             wait: None,
+            stop: None,
             policy: Policy::Strict,
             work_limit: None,
             ahead: Duration::from_millis(10),
@@ -67,6 +69,14 @@ impl Options {
     #[must_use]
     pub fn wait_for(mut self, span: Duration) -> Self {
         self.wait = Some(span);
+        self
+    }
+
+    /// Waits no longer once this is set: for programs that are asked to end. It is looked at ten times a second.
+    /// [`Self::acquire_async`] is dropped instead.
+    #[must_use]
+    pub fn until(mut self, stop: &Arc<AtomicBool>) -> Self {
+        self.stop = Some(Arc::clone(stop));
         self
     }
 
@@ -123,7 +133,13 @@ impl Options {
         let lease = self.start()?;
         loop {
             match lease.shared.phase() {
-                Phase::Waiting(last) => self.still_in_time(&lease, began, last)?,
+                Phase::Waiting(last) => {
+                    if self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                        lease.shared.ask(Wish::End(Loss::Released));
+                        return Err(AcquireError::Stopped);
+                    }
+                    self.still_in_time(&lease, began, last)?;
+                }
                 _ => return Ok(lease),
             }
             let until = self.wait.map_or(BootNanos(u64::MAX), |wait| began.plus(wait));

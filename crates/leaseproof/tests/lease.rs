@@ -3,6 +3,7 @@
 use leaseproof::{AcquireError, Budget, Event, Lease, Loss, Metrics, Options, Policy, ReleaseError, Sound, Store};
 use leaseproof_store::{Administer, StoreUrl, open_administrator};
 use std::future::pending;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -220,6 +221,20 @@ async fn the_asynchronous_face() {
     let next = bed.options().acquire_async().await.expect("granted");
     assert!(next.token() > token);
     next.release_async().await.expect("released");
+}
+
+#[test]
+fn a_waiter_that_is_to_end_ends() {
+    let bed = Bed::new();
+    let _held = bed.acquire();
+    let stop = Arc::new(AtomicBool::new(false));
+    let waiter = bed.options().until(&stop);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(move || waiter.acquire());
+        stop.store(true, Ordering::Relaxed);
+        let ended = waiting.join().expect("no panic");
+        assert!(matches!(ended, Err(AcquireError::Stopped)), "{ended:?}");
+    });
 }
 
 #[test]

@@ -12,6 +12,9 @@ use std::time::Duration;
 /// How long one use of the store by the lab may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How often a release is asked for that nobody answered, or that could not be sent.
+const RELEASE_TRIES: u32 = 4;
+
 impl Stage<'_> {
     fn did(&mut self, deed: Deed, at: Moment, holder: Option<HolderId>, token: Option<Token>, outcome: Outcome) {
         let deed = LabDeed {
@@ -70,15 +73,18 @@ impl Stage<'_> {
 
     /// Frees what the lab holds; a grant that was taken from it is left alone.
     pub fn lab_frees(&mut self) -> Step<BootNanos> {
-        if let Some(grant) = self.lab_grant.take() {
+        let Some(grant) = self.lab_grant.take() else {
+            return Ok(boot_now());
+        };
+        // What the lab keeps for want of an answer, nobody else gets for ten TTLs.
+        for _ in 0..RELEASE_TRIES {
             let done = self.lease.release(&grant, PATIENCE);
-            self.did(
-                Deed::Released,
-                done.during,
-                Some(grant.holder),
-                Some(grant.token),
-                done.outcome,
-            );
+            let (holder, token) = (Some(grant.holder.clone()), Some(grant.token));
+            self.did(Deed::Released, done.during, holder, token, done.outcome);
+            if done.outcome == Outcome::Applied || done.is_refused() {
+                break;
+            }
+            self.lease.reconnect();
         }
         Ok(boot_now())
     }

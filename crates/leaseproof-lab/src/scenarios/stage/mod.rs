@@ -14,6 +14,7 @@ mod lab;
 mod opening;
 mod server;
 mod setting;
+mod slow_store;
 mod until;
 
 pub use fault::{Part, WireFault};

@@ -1,5 +1,6 @@
 //! The stage is set: key, store, witness, observer; and owners are seated.
 
+use super::slow_store::opened;
 use super::{Halt, Stage, Step};
 use crate::bundle::Recorder;
 use crate::observe::{Sampler, SamplerSettings};
@@ -150,18 +151,15 @@ impl<'a> Stage<'a> {
             };
             ready.warden.made(traces).map_err(|error| error.to_string())?;
         }
-        let mut admin = leaseproof_store::open_administrator(&url, CALL).map_err(|error| error.to_string())?;
-        admin.prepare().map_err(|error| error.to_string())?;
-        let lease = leaseproof_store::open_lease(&url, CALL).map_err(|error| error.to_string())?;
-        let observer = leaseproof_store::open_observer(
-            &url,
-            if site.facts.writer_can_block {
-                READING_BESIDE_WRITERS
-            } else {
-                READING
-            },
-        )
-        .map_err(|error| error.to_string())?;
+        let mut admin = opened(|| leaseproof_store::open_administrator(&url, CALL))?;
+        opened(|| admin.prepare())?;
+        let lease = opened(|| leaseproof_store::open_lease(&url, CALL))?;
+        let reading = if site.facts.writer_can_block {
+            READING_BESIDE_WRITERS
+        } else {
+            READING
+        };
+        let observer = opened(|| leaseproof_store::open_observer(&url, reading))?;
         let rate = SamplerSettings {
             calm: Duration::from_millis(25),
             quick: Duration::from_millis(3),
