@@ -37,8 +37,10 @@ fn trace(more: &[&str]) -> String {
     let file = dir.path().join("trace");
     let resource = Resource::start();
     let calls = "trace=write,writev,sendto,sendmsg,fdatasync,fsync";
+    // As a grandchild, so that the gate is our own child and no traced process is left behind.
     let strace = [
         "strace",
+        "-D",
         "-f",
         "-s",
         "200",
@@ -56,7 +58,7 @@ fn trace(more: &[&str]) -> String {
     std::fs::read_to_string(&file).expect("a trace")
 }
 
-/// strace was killed, and what it traced goes with it; its file has what it wrote.
+/// strace ends after what it traces; its file is whole once it has the last write.
 fn wait_for_the_last(file: &Path) {
     let until = std::time::Instant::now() + crate::resource::LONG;
     while !std::fs::read_to_string(file)
