@@ -13,12 +13,14 @@
 //! - [`event`], [`history`]: the record
 //! - [`rule`], [`finding`], [`verdict`]: the answer
 //! - [`inspect`]: one look at a lease in use
+//! - [`fence`]: which tokens a resource may still accept
 
 pub mod budget;
 pub mod clock;
 pub mod duration;
 pub mod event;
 mod evidence;
+pub mod fence;
 pub mod finding;
 pub mod history;
 pub mod inspect;

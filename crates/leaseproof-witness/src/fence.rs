@@ -1,5 +1,6 @@
 //! The fence: which writes a resource accepts. Pure.
 
+use leaseproof_model::fence::{Admission, Mark};
 use leaseproof_model::name::{OwnerName, Token};
 use leaseproof_model::scenario::WitnessMode;
 use serde::{Deserialize, Serialize};
@@ -89,7 +90,9 @@ impl Fence {
             return Decision::Accepted;
         };
         let fits = match self.flaw {
-            None | Some(WitnessFlaw::ForgetOnRestart) => self.highest.is_none_or(|mark| token >= mark),
+            None | Some(WitnessFlaw::ForgetOnRestart) => {
+                !matches!(Mark(self.highest).admit(token), Admission::Stale { .. })
+            }
             Some(WitnessFlaw::AcceptAll) => true,
             Some(WitnessFlaw::Equality) => self.first_token.is_none_or(|first| token == first),
             Some(WitnessFlaw::FirstWriterWins) => self.first_owner.as_ref().is_none_or(|first| first == owner),

@@ -1,6 +1,8 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
 mod check;
+#[cfg(feature = "gate")]
+pub mod gate;
 mod hold;
 mod inspect;
 mod millis;
@@ -10,6 +12,8 @@ mod verify;
 mod watch;
 
 pub use check::{CheckArgs, Format};
+#[cfg(feature = "gate")]
+pub use gate::GateArgs;
 pub use hold::HoldArgs;
 pub use inspect::InspectArgs;
 pub use owner::OwnerArgs;
@@ -65,6 +69,9 @@ pub enum Verb {
     Watch(Box<WatchArgs>),
     /// Runs a command under a lease, and stops it before the lease ends.
     Hold(Box<HoldArgs>),
+    /// Enforces fencing tokens in front of, or inside, a resource; tests a resource's fence.
+    #[cfg(feature = "gate")]
+    Gate(Box<GateArgs>),
     /// The reference owner: sound by default; `--flaw NAME` breaks it in one known way.
     Owner(OwnerArgs),
     /// Prints a rule's page; without a code, the list.

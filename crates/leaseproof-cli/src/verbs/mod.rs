@@ -2,6 +2,8 @@
 
 mod check;
 mod explain;
+#[cfg(feature = "gate")]
+mod gate;
 mod hold;
 mod inspect;
 mod owner;
@@ -25,6 +27,8 @@ pub fn dispatch(args: Args) -> ExitCode {
         Verb::Inspect(args) => inspect::run(*args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Hold(args) => hold::run(*args),
+        #[cfg(feature = "gate")]
+        Verb::Gate(args) => gate::run(*args),
         Verb::Owner(args) => owner::run(args),
         Verb::Explain { code } => explain::run(code.as_deref()),
         Verb::Undo { out, store } => undo::run(&out, store.as_deref()),

@@ -1,0 +1,81 @@
+//! SQLite.
+//!
+//! A trigger here can't change the row, but it sees which columns an UPDATE names by its `OF`: the one before the
+//! UPDATE of the token notes that at the mark, and the one after any UPDATE asks for the note and takes it away.
+//! SQLite fires both for one row before it goes to the next.
+
+use super::{Fence, Why};
+
+pub fn migration(fence: &Fence) -> String {
+    let table = fence.names.table();
+    let (key, token) = (&fence.key, &fence.token);
+    let marks = fence.names.made("marks");
+    let (insert, named, update) = (
+        fence.names.trigger("insert"),
+        fence.names.trigger("named"),
+        fence.names.trigger("update"),
+    );
+    let (stale, missing) = (fence.says(Why::Stale), fence.says(Why::Missing));
+    let (changed, no_key) = (fence.says(Why::KeyChanged), fence.says(Why::NoKey));
+    let mut text = format!(
+        r#"BEGIN IMMEDIATE;
+
+-- The greatest token of each key. It outlives the key's row.
+CREATE TABLE {marks} (
+  "key" NOT NULL PRIMARY KEY,
+  "token" INTEGER NOT NULL,
+  "named" INTEGER NOT NULL DEFAULT 0
+);
+INSERT INTO {marks} ("key", "token")
+  SELECT {key}, max({token}) FROM {table} WHERE {token} IS NOT NULL AND {key} IS NOT NULL GROUP BY {key};
+
+CREATE TRIGGER {insert} AFTER INSERT ON {table} BEGIN
+  SELECT CASE
+    WHEN NEW.{key} IS NULL THEN RAISE(ABORT, {no_key})
+    WHEN typeof(NEW.{token}) <> 'integer' OR NEW.{token} < 0 THEN RAISE(ABORT, {missing})
+    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE "key" = NEW.{key}) THEN RAISE(ABORT, {stale})
+  END;
+  INSERT INTO {marks} ("key", "token")
+    SELECT NEW.{key}, NEW.{token} WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE "key" = NEW.{key});
+  UPDATE {marks} SET "token" = NEW.{token} WHERE "key" = NEW.{key};
+END;
+
+CREATE TRIGGER {named} BEFORE UPDATE OF {token} ON {table} BEGIN
+  INSERT INTO {marks} ("key", "token")
+    SELECT OLD.{key}, 0 WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE "key" = OLD.{key});
+  UPDATE {marks} SET "named" = 1 WHERE "key" = OLD.{key};
+END;
+
+CREATE TRIGGER {update} AFTER UPDATE ON {table} BEGIN
+  SELECT CASE
+    WHEN NEW.{key} IS NOT OLD.{key} THEN RAISE(ABORT, {changed})
+    WHEN NOT EXISTS (SELECT 1 FROM {marks} WHERE "key" = OLD.{key} AND "named" = 1) THEN RAISE(ABORT, {missing})
+    WHEN typeof(NEW.{token}) <> 'integer' OR NEW.{token} < 0 THEN RAISE(ABORT, {missing})
+    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE "key" = NEW.{key}) THEN RAISE(ABORT, {stale})
+  END;
+  UPDATE {marks} SET "token" = NEW.{token}, "named" = 0 WHERE "key" = NEW.{key};
+END;
+"#
+    );
+    if !fence.deletes {
+        let trigger = fence.names.trigger("delete");
+        let deleted = fence.says(Why::Deleted);
+        text.push_str(&format!(
+            "\nCREATE TRIGGER {trigger} BEFORE DELETE ON {table} BEGIN\n  SELECT RAISE(ABORT, {deleted});\nEND;\n"
+        ));
+    }
+    text.push_str("COMMIT;\n");
+    text
+}
+
+pub fn undo(fence: &Fence) -> String {
+    let mut text = "BEGIN IMMEDIATE;\n".to_owned();
+    for what in ["insert", "named", "update", "delete"] {
+        text.push_str(&format!("DROP TRIGGER IF EXISTS {};\n", fence.names.trigger(what)));
+    }
+    text.push_str(&format!(
+        "DROP TABLE IF EXISTS {};\nCOMMIT;\n",
+        fence.names.made("marks")
+    ));
+    text
+}

@@ -1,0 +1,245 @@
+//! One table of statements, the same on every database.
+
+use crate::database::{Database, Session, all};
+
+const TABLE: &str = "CREATE TABLE accounts (id varchar(40) PRIMARY KEY, v varchar(40), token bigint)";
+
+/// A statement, and a word of the refusal; none where it passes.
+type Step = (&'static str, Option<&'static str>);
+
+const STALE: Option<&str> = Some("stale fencing token");
+const MISSING: Option<&str> = Some("no fencing token");
+
+const STEPS: &[Step] = &[
+    // A row from before the migration had token 7.
+    ("UPDATE accounts SET v = 'older', token = 6 WHERE id = 'old'", STALE),
+    ("UPDATE accounts SET v = 'same', token = 7 WHERE id = 'old'", None),
+    // One from before it without any.
+    ("UPDATE accounts SET v = 'first', token = 0 WHERE id = 'none'", None),
+    ("INSERT INTO accounts (id, v, token) VALUES ('a', 'v5', 5)", None),
+    ("UPDATE accounts SET v = 'v4', token = 4 WHERE id = 'a'", STALE),
+    ("UPDATE accounts SET v = 'v5 again', token = 5 WHERE id = 'a'", None),
+    ("UPDATE accounts SET v = 'v10', token = 10 WHERE id = 'a'", None),
+    // As text, 9 would be the greater one.
+    ("UPDATE accounts SET v = 'v9', token = 9 WHERE id = 'a'", STALE),
+    ("UPDATE accounts SET v = 'v5 late', token = 5 WHERE id = 'a'", STALE),
+    // Names no token: it would pass with the row's own.
+    ("UPDATE accounts SET v = 'unnamed' WHERE id = 'a'", MISSING),
+    ("UPDATE accounts SET v = 'null', token = NULL WHERE id = 'a'", MISSING),
+    ("UPDATE accounts SET v = 'below', token = -1 WHERE id = 'a'", MISSING),
+    ("UPDATE accounts SET v = 'below', token = -11 WHERE id = 'a'", MISSING),
+    ("INSERT INTO accounts (id, v) VALUES ('b', 'unnamed')", MISSING),
+    ("INSERT INTO accounts (id, v, token) VALUES ('b', 'below', -1)", MISSING),
+    (
+        "UPDATE accounts SET id = 'c', token = 11 WHERE id = 'a'",
+        Some("can not be changed"),
+    ),
+    // What was refused did not raise the mark, either.
+    ("UPDATE accounts SET v = 'v10 again', token = 10 WHERE id = 'a'", None),
+    // All rows or none.
+    ("INSERT INTO accounts (id, v, token) VALUES ('b', 'v20', 20)", None),
+    (
+        "UPDATE accounts SET v = 'both', token = 11 WHERE id IN ('a', 'b')",
+        STALE,
+    ),
+    ("UPDATE accounts SET v = 'v10 still', token = 10 WHERE id = 'a'", None),
+    (
+        "UPDATE accounts SET v = 'greatest', token = 9223372036854775807 WHERE id = 'b'",
+        None,
+    ),
+    (
+        "UPDATE accounts SET v = 'one less', token = 9223372036854775806 WHERE id = 'b'",
+        STALE,
+    ),
+];
+
+fn begin(database: &Database, deletes: bool) -> Session {
+    let mut session = database.session();
+    let name = database.name();
+    session.run(TABLE).unwrap_or_else(|why| panic!("{name}: {why}"));
+    session
+        .run("INSERT INTO accounts VALUES ('old', 'before', 7), ('none', 'before', NULL)")
+        .expect("unfenced");
+    session
+        .run(&database.fence(deletes).migration())
+        .unwrap_or_else(|why| panic!("{name}: {why}"));
+    session
+}
+
+fn step(name: &str, session: &mut Session, (statement, refused): Step) {
+    let got = session.run(statement);
+    match refused {
+        None => assert!(got.is_ok(), "{name}: {statement}: {got:?}"),
+        Some(word) => {
+            let why = got.expect_err(&format!("{name}: {statement}"));
+            assert!(why.contains(word), "{name}: {statement}: {why}");
+        }
+    }
+}
+
+#[test]
+fn each_statement_on_each_database() {
+    for database in all("each_statement_on_each_database") {
+        let name = database.name();
+        let mut session = begin(&database, false);
+        for it in STEPS {
+            step(name, &mut session, *it);
+        }
+        step(
+            name,
+            &mut session,
+            ("DELETE FROM accounts WHERE id = 'a'", Some("carries no fencing token")),
+        );
+        for (id, v) in [
+            ("old", "same"),
+            ("none", "first"),
+            ("a", "v10 still"),
+            ("b", "greatest"),
+        ] {
+            let got = session.run(&format!("SELECT v FROM accounts WHERE id = '{id}'"));
+            assert_eq!(got.as_deref(), Ok(v), "{name}: {id}");
+        }
+    }
+}
+
+/// A row that is deleted and made again has its old mark.
+#[test]
+fn a_new_row_has_the_old_mark() {
+    for database in all("a_new_row_has_the_old_mark") {
+        let name = database.name();
+        let mut session = begin(&database, true);
+        for it in [
+            ("DELETE FROM accounts WHERE id = 'old'", None),
+            ("INSERT INTO accounts (id, v, token) VALUES ('old', 'back', 6)", STALE),
+            ("INSERT INTO accounts (id, v, token) VALUES ('old', 'back', 7)", None),
+        ] {
+            step(name, &mut session, it);
+        }
+    }
+}
+
+/// The undo takes all of it back, and the migration can be applied again: with the rows' own tokens.
+#[test]
+fn undone_and_done_again() {
+    for database in all("undone_and_done_again") {
+        let name = database.name();
+        let mut session = begin(&database, false);
+        step(
+            name,
+            &mut session,
+            ("UPDATE accounts SET v = 'x', token = 9 WHERE id = 'old'", None),
+        );
+        session
+            .run(&database.fence(false).undo())
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
+        for it in [
+            ("UPDATE accounts SET v = 'free' WHERE id = 'old'", None),
+            ("DELETE FROM accounts WHERE id = 'none'", None),
+        ] {
+            step(name, &mut session, it);
+        }
+        session
+            .run(&database.fence(false).migration())
+            .unwrap_or_else(|why| panic!("{name}: {why}"));
+        step(
+            name,
+            &mut session,
+            ("UPDATE accounts SET v = 'y', token = 8 WHERE id = 'old'", STALE),
+        );
+        step(
+            name,
+            &mut session,
+            ("UPDATE accounts SET v = 'y', token = 9 WHERE id = 'old'", None),
+        );
+    }
+}
+
+/// Other ways to write a row.
+#[test]
+fn upserts() {
+    const UPSERTS: &[(&str, &[Step])] = &[
+        (
+            "postgres",
+            &[
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 6) ON CONFLICT (id) DO UPDATE SET v = EXCLUDED.v, token = EXCLUDED.token",
+                    STALE,
+                ),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 8) ON CONFLICT (id) DO UPDATE SET v = EXCLUDED.v",
+                    MISSING,
+                ),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 8) ON CONFLICT (id) DO UPDATE SET v = EXCLUDED.v, token = EXCLUDED.token",
+                    None,
+                ),
+                ("TRUNCATE accounts", Some("carries no fencing token")),
+            ],
+        ),
+        (
+            "sqlite",
+            &[
+                ("INSERT OR REPLACE INTO accounts VALUES ('old', 'up', 6)", STALE),
+                ("INSERT OR ROLLBACK INTO accounts VALUES ('new', 'up', 8)", None),
+                ("INSERT OR REPLACE INTO accounts VALUES ('old', 'up', 8)", None),
+                ("INSERT OR REPLACE INTO accounts VALUES ('old', 'up', 7)", STALE),
+                (
+                    "UPDATE OR IGNORE accounts SET v = 'x', token = 7 WHERE id = 'old'",
+                    STALE,
+                ),
+                (
+                    "UPDATE OR REPLACE accounts SET v = 'x', token = 7 WHERE id = 'old'",
+                    STALE,
+                ),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 7) ON CONFLICT (id) DO UPDATE SET v = excluded.v, token = excluded.token",
+                    STALE,
+                ),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 9) ON CONFLICT (id) DO UPDATE SET v = excluded.v, token = excluded.token",
+                    None,
+                ),
+                (
+                    "UPDATE accounts SET v = 'text', token = 'ten' WHERE id = 'old'",
+                    MISSING,
+                ),
+            ],
+        ),
+        (
+            "mariadb",
+            &[
+                ("REPLACE INTO accounts VALUES ('old', 'up', 6)", STALE),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 6) ON DUPLICATE KEY UPDATE v = 'up', token = 6",
+                    STALE,
+                ),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 8) ON DUPLICATE KEY UPDATE v = 'up'",
+                    MISSING,
+                ),
+                (
+                    "INSERT INTO accounts VALUES ('old', 'up', 8) ON DUPLICATE KEY UPDATE v = 'up', token = 8",
+                    None,
+                ),
+                ("UPDATE IGNORE accounts SET v = 'x', token = 7 WHERE id = 'old'", STALE),
+                // One key to the database's own comparison.
+                (
+                    "INSERT INTO accounts VALUES ('OLD', 'up', 1) ON DUPLICATE KEY UPDATE v = 'x', token = 1",
+                    STALE,
+                ),
+            ],
+        ),
+    ];
+    for database in all("upserts") {
+        let name = database.name();
+        let mut session = begin(&database, false);
+        let own = UPSERTS
+            .iter()
+            .find(|(of, _)| name.starts_with(of))
+            .map_or(&[][..], |(_, steps)| steps);
+        assert!(!own.is_empty(), "{name}");
+        for it in own {
+            step(name, &mut session, *it);
+        }
+    }
+}
