@@ -46,7 +46,7 @@ pub struct HoldArgs {
     /// From SIGTERM to SIGKILL; 5s, less where the budget leaves less before the lease ends.
     #[arg(long, value_name = "DURATION")]
     pub grace: Option<String>,
-    /// The plan whose [budget] counts.
+    /// The plan whose `[budget]` counts.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["ttl", "heartbeat", "worst_pause", "renew_timeout", "max_clock_drift"])]
     pub plan: Option<PathBuf>,
     /// How long a grant lives without a renewal (LEASEPROOF_TTL_MS, else 15s).
