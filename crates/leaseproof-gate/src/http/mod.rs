@@ -1,6 +1,6 @@
 //! The gate in front of an HTTP resource.
 //!
-//! Start at [`Bound`]; [`gate::Gate::answer`] is what happens to one request, [`turns`] who may go on when.
+//! Start at [`Bound`]; `gate::Gate::answer` is what happens to one request, `turns` says who may go on when.
 
 pub mod gate;
 mod headers;
