@@ -27,6 +27,7 @@ mod owner;
 mod place;
 mod protobuf;
 mod server;
+mod shown;
 mod tools;
 
 pub(crate) use administrator::{Administrator, facts};
