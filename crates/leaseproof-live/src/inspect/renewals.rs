@@ -186,6 +186,12 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
     let Some(first) = samples.iter().find(|sample| sample.reading().is_some()) else {
         return Shown::Withheld("there was no reading".to_owned());
     };
+    if steps.jumps.is_empty() && !facts.renewals_apart.is_zero() && held_up(samples, first, steps, facts) {
+        return Shown::Withheld(format!(
+            "there were some, closer together than the {:?} in which this store's expiries are shown",
+            facts.renewals_apart
+        ));
+    }
     let origin = samples[0].at.earliest;
     let placed = moments(samples, steps, ttl);
     let seen = placed.iter().zip(&steps.jumps).take(KEPT).map(|(at, jump)| {
@@ -205,19 +211,39 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
         .filter(|it| it.at_most_ms.is_some())
         .collect();
     closed.sort_by(|a, b| a.middle_ms().total_cmp(&b.middle_ms()));
-    let worst = gaps.into_iter().reduce(|worst, gap| {
+    // Renewals may hide in a silence of the store: what the worst one is at the most is another gap's word.
+    let most = gaps.iter().filter_map(|gap| gap.length.at_most_ms).reduce(f64::max);
+    let mut worst = gaps.into_iter().reduce(|worst, gap| {
         if gap.length.at_least_ms > worst.length.at_least_ms {
             gap
         } else {
             worst
         }
     });
+    if let Some(gap) = &mut worst
+        && let (Some(own), Some(most)) = (gap.length.at_most_ms, most)
+        && most > own + ms(HOLE)
+    {
+        gap.length.at_most_ms = Some(most);
+    }
     Shown::Is(Renewals {
         seen: seen.collect(),
         before_ms_ago: before.map(|at| range_between(first.at, at)),
         cadence: closed.get(closed.len() / 2).copied(),
         worst_gap: worst,
     })
+}
+
+/// Whether what is left of the TTL fell by less than the time that passed, though no renewal could be placed.
+fn held_up(samples: &[Sample], first: &Sample, steps: &Steps, facts: &StoreFacts) -> bool {
+    let Some(last) = samples.iter().rev().find(|sample| sample.reading().is_some()) else {
+        return false;
+    };
+    let (Some(from), Some(to)) = (left(first), left(last)) else {
+        return false;
+    };
+    let passed = last.at.earliest.since(first.at.latest);
+    steps.new_grants.is_empty() && to.0 + passed > from.1 + facts.renewals_apart
 }
 
 /// The renewal (or grant) before the first reading.
@@ -281,10 +307,11 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
     gaps
 }
 
-/// How long before `until` the last renewal was at least that a reading leaves room for: where the store shows
-/// the expiry in whole seconds one may hide in what is not known of it.
+/// How long before `until` the last renewal was at least that a reading leaves room for: it came no later than its
+/// expiry less the TTL. Where the store shows whole seconds one may hide in what is not known of either, and where
+/// the expiry happens to be known well at last, those before it were not.
 fn after_hidden(reading: &Sample, until: BootNanos, ttl_least: Duration) -> Duration {
-    match reading.expires().filter(|expires| expires.uncertainty() > HOLE) {
+    match reading.expires().filter(|_| !ttl_least.is_zero()) {
         Some(expires) => until.since(expires.latest.minus(ttl_least)),
         None => Duration::MAX,
     }

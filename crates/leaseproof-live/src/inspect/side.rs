@@ -338,7 +338,11 @@ fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
                 "allow this user to run INFO",
             );
         }
-        if lease.happened.iter().any(|it| it.what == Change::EndedEarly) {
+        if lease
+            .happened
+            .iter()
+            .any(|it| matches!(it.what, Change::EndedEarly | Change::Ended))
+        {
             lacks("who ended the lease", "look at the owner's log for a release");
         }
     }

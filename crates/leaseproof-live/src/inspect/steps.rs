@@ -7,6 +7,7 @@ use leaseproof_model::inspect::ms;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
 use leaseproof_model::truth::Truth;
+use std::time::Duration;
 
 /// A renewal between two readings (their places in the span).
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -34,6 +35,9 @@ pub struct Steps {
     /// The last reading of each grant whose TTL ran out.
     pub ran_out: Vec<usize>,
 }
+
+/// An expiry that is known to this is taken for exact when a lease ends at it.
+const SHARP: Duration = Duration::from_millis(100);
 
 /// More than so many are not kept: the store is in trouble by then.
 const KEPT: usize = 1000;
@@ -146,6 +150,15 @@ fn end_of(a: &Sample, b: &Sample) -> (Change, String) {
                  does not say which"
             );
             (Change::EndedEarly, says)
+        }
+        // Where the expiry is known to no better than this, one that ended in the last of its TTL need not have expired.
+        Some(expires) if expires.uncertainty() > SHARP && a.at.latest < expires.latest => {
+            let left = ms(expires.latest.since(a.at.earliest));
+            let says = format!(
+                "free, with {left:.0} ms of its TTL left at the most: run out, released or deleted; the store does not \
+                 say which"
+            );
+            (Change::Ended, says)
         }
         Some(_) => (Change::Expired, "free: its TTL ran out without a renewal".to_owned()),
         None => (

@@ -134,6 +134,8 @@ pub enum Change {
     Expired,
     /// It is free before its TTL had run out: released, deleted, evicted or lost.
     EndedEarly,
+    /// It is free, and nobody can tell whether its TTL had run out just then or it was given back just before.
+    Ended,
     /// It was free and is held.
     Granted,
     /// The TTL was shortened.
