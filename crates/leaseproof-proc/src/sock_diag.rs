@@ -1,6 +1,6 @@
 //! The kernel's list of TCP connections, over netlink: the source of `ss -ti`.
 
-use crate::sockets::{Details, Tcp, timer_of};
+use crate::sockets::{Details, Tcp, timer_of, unread};
 use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with};
 use std::io;
@@ -95,7 +95,7 @@ fn connection(message: &[u8]) -> Option<Tcp> {
         state: fixed[1],
         timer: timer_of(u32::from(fixed[2])).map(|timer| (timer, fires)),
         retransmits: u32::from(fixed[3]),
-        unread: number(fixed, 56)?,
+        unread: unread(fixed[1], number(fixed, 56)?),
         unacknowledged: number(fixed, 60)?,
         inode: u64::from(number(fixed, 68)?),
         details: details(&message[MESSAGE..]),

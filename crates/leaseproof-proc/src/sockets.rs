@@ -98,6 +98,11 @@ fn inodes(pid: u32) -> io::Result<BTreeSet<u64>> {
     Ok(found)
 }
 
+/// States in which the other end has closed its side.
+const CLOSE_WAIT: u8 = 8;
+const LAST_ACK: u8 = 9;
+const CLOSING: u8 = 11;
+
 /// A row of `/proc/<pid>/net/tcp` or `tcp6`.
 fn row(line: &str) -> Option<Tcp> {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
@@ -105,21 +110,28 @@ fn row(line: &str) -> Option<Tcp> {
         let (a, b) = field.split_once(':')?;
         Some((u32::from_str_radix(a, 16).ok()?, u32::from_str_radix(b, 16).ok()?))
     };
-    let (unacknowledged, unread) = pair(fields.get(4)?)?;
+    let (unacknowledged, queued) = pair(fields.get(4)?)?;
+    let state = u8::from_str_radix(fields.get(3)?, 16).ok()?;
     let (timer, ticks) = pair(fields.get(5)?)?;
     // USER_HZ is 100 on every architecture that we know of.
     let fires = Duration::from_millis(u64::from(ticks) * 10);
     Some(Tcp {
         local: address(fields.get(1)?)?,
         remote: address(fields.get(2)?)?,
-        state: u8::from_str_radix(fields.get(3)?, 16).ok()?,
+        state,
         unacknowledged,
-        unread,
+        unread: unread(state, queued),
         retransmits: u32::from_str_radix(fields.get(6)?, 16).ok()?,
         timer: timer_of(timer).map(|timer| (timer, fires)),
         inode: fields.get(9)?.parse().ok()?,
         details: None,
     })
+}
+
+/// Bytes of so many in a queue: the other end's FIN counts as one until it is read, and is none.
+pub(crate) fn unread(state: u8, queued: u32) -> u32 {
+    let closed_there = matches!(state, CLOSE_WAIT | LAST_ACK | CLOSING);
+    queued.saturating_sub(u32::from(closed_there))
 }
 
 pub(crate) fn timer_of(number: u32) -> Option<Timer> {
@@ -203,5 +215,15 @@ mod tests {
         assert_eq!(socket.local, near.local_addr().expect("connected"));
         assert_eq!((socket.state, socket.unread), (1, 6));
         assert!(resets(std::process::id()).is_some());
+        drop(other);
+        let found = to_port(std::process::id(), port).expect("our own");
+        let closed = found
+            .iter()
+            .find(|it| it.local == near.local_addr().expect("connected"));
+        assert_eq!(
+            closed.map(|it| (it.state, it.unread)),
+            Some((8, 6)),
+            "the end is no byte"
+        );
     }
 }
