@@ -4,6 +4,7 @@
 
 mod consul_server;
 mod redis_server;
+mod tls_rig;
 
 use consul_server::{ConsulServer, LEAST};
 use leaseproof_model::event::Outcome;
@@ -11,8 +12,8 @@ use leaseproof_store::{Refusal, StoreError, StoreUrl, open_administrator, open_l
 use redis_server::skip;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Command;
 use std::time::Duration;
+use tls_rig::certificate;
 
 const PATIENT: Duration = Duration::from_secs(20);
 const BRIEF: Duration = Duration::from_millis(100);
@@ -313,30 +314,8 @@ fn tls() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = |name: &str| folder.path().join(name).display().to_string();
     let (ca, key) = (file("ca.pem"), file("key.pem"));
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-        ])
-        .args(["-nodes", "-days", "30", "-subj", "/CN=leaseproof test"])
-        .args(["-addext", "subjectAltName=DNS:localhost"])
-        .args([
-            "-addext",
-            "basicConstraints=critical,CA:FALSE",
-            "-keyout",
-            &key,
-            "-out",
-            &ca,
-        ])
-        .output();
-    match made {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => return skip("tls", &String::from_utf8_lossy(&output.stderr)),
-        Err(error) => return skip("tls", &format!("openssl can't be run: {error}")),
+    if let Err(why) = certificate(folder.path()) {
+        return skip("tls", &why);
     }
     let server = server!("tls", &format!(r#", "cert_file": "{ca}", "key_file": "{key}""#));
     let port = server.https_port();

@@ -54,10 +54,11 @@ impl Gateway {
     /// Nothing is connected yet.
     pub(super) fn new(url: &EtcdUrl, connect_timeout: Duration) -> Result<Self, StoreError> {
         let mut places = Vec::new();
-        for (host, port) in url.places() {
+        for (host, port) in url.server.places() {
             let tls = url
+                .server
                 .tls
-                .then(|| Tls::new(url.ca.as_deref(), url.tls_name(&host), url))
+                .then(|| Tls::new(url.server.ca.as_deref(), url.server.tls_name(&host), url))
                 .transpose()?;
             places.push(Place {
                 shown: url.to_string(),

@@ -5,18 +5,18 @@ use crate::url::EtcdUrl;
 
 /// The commands, in the order of the page. `lease` is the key's, 0 where it is not known.
 pub(super) fn commands(url: &EtcdUrl, key: &[u8], lease: i64) -> Vec<String> {
-    let scheme = if url.tls { "https" } else { "http" };
-    let host = match url.host.contains(':') {
-        true => format!("[{}]", url.host),
-        false => url.host.clone(),
+    let scheme = if url.server.tls { "https" } else { "http" };
+    let host = match url.server.host.contains(':') {
+        true => format!("[{}]", url.server.host),
+        false => url.server.host.clone(),
     };
-    let place = shell_word(format!("{scheme}://{host}:{}", url.port).as_bytes());
+    let place = shell_word(format!("{scheme}://{host}:{}", url.server.port).as_bytes());
     let mut cli = format!("etcdctl --endpoints {place}");
     if let Some((user, _)) = &url.login {
         // Its password never on a command line, where every user of the machine can read it.
         cli = format!("ETCDCTL_USER={} ETCDCTL_PASSWORD=… {cli}", shell_word(user.as_bytes()));
     }
-    if let Some(ca) = &url.ca {
+    if let Some(ca) = &url.server.ca {
         cli.push_str(&format!(" --cacert {}", shell_word(ca.as_os_str().as_encoded_bytes())));
     }
     let key = shell_word(key);

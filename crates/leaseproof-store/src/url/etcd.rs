@@ -1,136 +1,52 @@
-//! `etcd://[user:password@]host[:port][,host[:port]…]`, or `etcds://` for TLS.
+//! The URL of an etcd cluster.
 
 use super::layout::Layout;
-use super::places::{Others, Place};
-use super::{decode, refuse};
+use super::refuse;
+use super::server::Server;
 use crate::error::StoreError;
 use std::fmt;
-use std::net::Ipv6Addr;
-use std::path::PathBuf;
-use url::{Host, Url};
+
+/// `etcd://[user:password@]host[:port][,host[:port]…][?recipe=lock]`; `etcds://` for TLS.
+#[derive(Clone, PartialEq, Eq)]
+pub struct EtcdUrl {
+    pub(crate) server: Server,
+    /// User and password.
+    pub(crate) login: Option<(String, String)>,
+    /// Whose layout the keys have.
+    pub(crate) layout: Layout,
+}
 
 const HOW: &str = "give etcd://[user:password@]host[:port][,host[:port]…] or etcds:// for TLS";
 
-/// The URL of an etcd cluster: one member of it, or several.
-#[derive(Clone, PartialEq, Eq)]
-pub struct EtcdUrl {
-    /// TLS.
-    pub(crate) tls: bool,
-    /// A name or an address, without brackets.
-    pub(crate) host: String,
-    pub(crate) port: u16,
-    /// User and password.
-    pub(crate) login: Option<(String, String)>,
-    /// A PEM file with the certificates to trust, instead of the system's.
-    pub(crate) ca: Option<PathBuf>,
-    /// The name that the server's certificate must have, where it is not the host.
-    pub(crate) server_name: Option<String>,
-    /// Whose layout the keys have.
-    pub(crate) layout: Layout,
-    /// As given, so that nothing is lost when it is handed on.
-    pub(super) given: Url,
-    /// Members beside the first.
-    pub(super) others: Others,
-}
-
-/// Its port where the URL names none.
-const PORT: u16 = 2379;
-
-impl EtcdUrl {
-    pub(super) fn parse(text: &str) -> Result<Self, StoreError> {
-        let (first, others) = Others::take(text, PORT, HOW)?;
-        let given = Url::parse(&first).map_err(|error| refuse(text, format!("{error}: {HOW}")))?;
-        let host = match given.host() {
-            Some(Host::Domain(name)) if !name.is_empty() => decode(text, "host", name)?,
-            Some(Host::Ipv4(address)) => address.to_string(),
-            Some(Host::Ipv6(address)) => address.to_string(),
-            _ => return Err(refuse(text, format!("the host is missing: {HOW}"))),
-        };
-        if !matches!(given.path(), "" | "/") {
-            let why = format!("it has a path, and etcd has no databases: {HOW}; the key is given apart");
-            return Err(refuse(text, why));
-        }
-        let login = match (given.username(), given.password()) {
-            ("", None) => None,
-            (user, Some(password)) if !user.is_empty() => {
-                Some((decode(text, "user", user)?, decode(text, "password", password)?))
-            }
-            _ => return Err(refuse(text, format!("it has a user or a password and not both: {HOW}"))),
-        };
-        let tls = given.scheme() == "etcds";
-        let (mut ca, mut server_name, mut layout) = (None, None, Layout::default());
-        for (name, value) in given.query_pairs() {
-            match &*name {
-                "ca" if tls => ca = Some(PathBuf::from(&*value)),
-                "server_name" if tls => server_name = Some(value.into_owned()),
-                "ca" | "server_name" => {
-                    return Err(refuse(text, format!("{name} is for TLS: write etcds://")));
-                }
-                "recipe" => layout = Layout::parse(text, &value)?,
-                _ => {
-                    return Err(refuse(
-                        text,
-                        format!("the option {name} is not known: recipe is, and with TLS ca and server_name"),
-                    ));
-                }
+pub(super) fn parse(text: &str, tls: bool) -> Result<EtcdUrl, StoreError> {
+    let (server, options) = Server::parse(text, tls, 2379, HOW)?;
+    let mut layout = Layout::default();
+    for (name, value) in &options {
+        match name.as_str() {
+            "recipe" => layout = Layout::parse(text, value)?,
+            _ => {
+                return Err(refuse(
+                    text,
+                    format!("the option {name} is not known: recipe is, and with TLS ca and server_name"),
+                ));
             }
         }
-        Ok(Self {
-            tls,
-            host,
-            port: given.port().unwrap_or(PORT),
-            login,
-            ca,
-            server_name,
-            layout,
-            given,
-            others,
-        })
     }
-
-    /// The same cluster at another place; see [`StoreUrl::with_host_port`](super::StoreUrl::with_host_port).
-    pub(super) fn moved_to(&self, host: &str, port: u16) -> Self {
-        let mut moved = self.clone();
-        moved.others = Others::default();
-        if self.tls && self.host != host && self.server_name.is_none() {
-            moved.server_name = Some(self.host.clone());
-            moved.given.query_pairs_mut().append_pair("server_name", &self.host);
-        }
-        moved.host = host.to_owned();
-        moved.port = port;
-        let text = match host.parse::<Ipv6Addr>() {
-            Ok(_) => format!("[{host}]"),
-            Err(_) => host.to_owned(),
-        };
-        // Both can only fail on a URL that has no host, and this one has.
-        let _ = moved.given.set_host(Some(&text));
-        let _ = moved.given.set_port(Some(port));
-        moved
+    if !matches!(server.given.path(), "" | "/") {
+        let why = format!("it has a path, and etcd has no databases: {HOW}; the key is given apart");
+        return Err(refuse(text, why));
     }
-
-    /// Where its members are.
-    pub(crate) fn places(&self) -> Vec<Place> {
-        self.others.after(&self.host, self.port)
-    }
-
-    pub(super) fn with_secrets(&self) -> String {
-        self.others.shown(&self.given)
-    }
-
-    /// The text that the certificate of a member is checked against.
-    pub(crate) fn tls_name<'a>(&'a self, host: &'a str) -> &'a str {
-        self.server_name.as_deref().unwrap_or(host)
-    }
+    let login = match server.login(text)? {
+        (None, None) => None,
+        (Some(user), Some(password)) => Some((user, password)),
+        _ => return Err(refuse(text, format!("it has a user or a password and not both: {HOW}"))),
+    };
+    Ok(EtcdUrl { server, login, layout })
 }
 
 impl fmt::Display for EtcdUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = self.given.clone();
-        if self.login.is_some() {
-            // It has a host, so a password can be set.
-            let _ = shown.set_password(Some("***"));
-        }
-        f.write_str(&self.others.shown(&shown))
+        self.server.fmt(f)
     }
 }
 

@@ -4,6 +4,8 @@ use crate::error::StoreError;
 use percent_encoding::percent_decode_str;
 #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
 use places::Others;
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+use server::Server;
 use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::{Path, PathBuf};
@@ -36,7 +38,7 @@ pub(crate) use self::redis::{Place, Way};
 pub use redact::redact;
 #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
 mod layout;
-#[cfg(any(feature = "consul", feature = "zookeeper"))]
+#[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
 mod server;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
@@ -111,7 +113,9 @@ impl FromStr for StoreUrl {
                 RedisUrl::parse(text, scheme).map(|url| Self::Redis(Box::new(url)))
             }
             #[cfg(feature = "etcd")]
-            "etcd" | "etcds" => EtcdUrl::parse(text).map(Self::Etcd),
+            "etcd" => etcd::parse(text, false).map(Self::Etcd),
+            #[cfg(feature = "etcd")]
+            "etcds" => etcd::parse(text, true).map(Self::Etcd),
             #[cfg(feature = "postgres")]
             "postgres" | "postgresql" => PostgresUrl::parse(text).map(Self::Postgres),
             "unix" | "redis+unix" | "redis-socket" | "valkey+unix" => Err(refuse(
@@ -248,7 +252,7 @@ impl StoreUrl {
     pub fn places(&self) -> Vec<(String, u16)> {
         match self {
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => server.places(),
+            Self::Etcd(url) => url.server.places(),
             #[cfg(feature = "zookeeper")]
             Self::ZooKeeper(url) => url.server.places(),
             #[cfg(feature = "consul")]
@@ -274,27 +278,16 @@ impl StoreUrl {
         let Some(((host, port), others)) = places.split_first() else {
             return self.clone();
         };
-        let moved = self.with_host_port(host, *port);
-        match moved {
-            #[cfg(feature = "etcd")]
-            Self::Etcd(mut server) => {
-                server.others = Others::of(others);
-                Self::Etcd(server)
-            }
-            #[cfg(feature = "zookeeper")]
-            Self::ZooKeeper(mut url) => {
-                url.server.others = Others::of(others);
-                Self::ZooKeeper(url)
-            }
-            #[cfg(feature = "consul")]
-            Self::Consul(mut url) => {
-                url.server.others = Others::of(others);
-                Self::Consul(url)
-            }
-            #[cfg(feature = "redis")]
-            Self::Redis(url) => Self::Redis(Box::new(url.behind(places))),
-            other => other,
+        #[cfg(feature = "redis")]
+        if let Self::Redis(url) = self {
+            return Self::Redis(Box::new(url.behind(places)));
         }
+        let mut moved = self.with_host_port(host, *port);
+        #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+        if let Some(server) = moved.server_mut() {
+            server.others = Others::of(others);
+        }
+        moved
     }
 
     /// Host and port of the first member, where there is a network in between; `None` where the members tell an
@@ -309,7 +302,7 @@ impl StoreUrl {
                 .takes_relays()
                 .then(|| (url.place().host.as_str(), url.place().port)),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => Some((&server.host, server.port)),
+            Self::Etcd(url) => Some((&url.server.host, url.server.port)),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => Some((&server.host, server.port)),
             #[cfg(feature = "zookeeper")]
@@ -329,22 +322,31 @@ impl StoreUrl {
             Self::Sqlite(_) => self.clone(),
             #[cfg(feature = "redis")]
             Self::Redis(url) => Self::Redis(Box::new(url.moved(host, port))),
-            #[cfg(feature = "etcd")]
-            Self::Etcd(server) => Self::Etcd(server.moved_to(host, port)),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => Self::Postgres(server.behind(host, port)),
+            #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+            other => {
+                let mut moved = other.clone();
+                if let Some(server) = moved.server_mut() {
+                    server.move_to(host, port);
+                }
+                moved
+            }
+        }
+    }
+
+    /// The way to a store of members that are all the same.
+    #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+    fn server_mut(&mut self) -> Option<&mut Server> {
+        match self {
+            #[cfg(feature = "etcd")]
+            Self::Etcd(url) => Some(&mut url.server),
             #[cfg(feature = "zookeeper")]
-            Self::ZooKeeper(url) => {
-                let mut moved = url.clone();
-                moved.server = url.server.moved(host, port);
-                Self::ZooKeeper(moved)
-            }
+            Self::ZooKeeper(url) => Some(&mut url.server),
             #[cfg(feature = "consul")]
-            Self::Consul(url) => {
-                let mut moved = url.clone();
-                moved.server = url.server.moved(host, port);
-                Self::Consul(moved)
-            }
+            Self::Consul(url) => Some(&mut url.server),
+            #[cfg(any(feature = "sqlite", feature = "redis", feature = "postgres"))]
+            _ => None,
         }
     }
 
@@ -392,7 +394,7 @@ impl StoreUrl {
             #[cfg(feature = "redis")]
             Self::Redis(url) => url.with_secrets(),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => server.with_secrets(),
+            Self::Etcd(url) => url.server.with_secrets(),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.given.to_string(),
             #[cfg(feature = "zookeeper")]
@@ -411,7 +413,7 @@ impl fmt::Display for StoreUrl {
             #[cfg(feature = "redis")]
             Self::Redis(server) => server.fmt(f),
             #[cfg(feature = "etcd")]
-            Self::Etcd(server) => server.fmt(f),
+            Self::Etcd(url) => url.fmt(f),
             #[cfg(feature = "postgres")]
             Self::Postgres(server) => server.fmt(f),
             #[cfg(feature = "zookeeper")]

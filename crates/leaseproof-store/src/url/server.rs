@@ -1,10 +1,9 @@
 //! What the URLs of stores behind a network share.
 
 use super::places::{Others, Place};
-use super::{decode, refuse};
+use super::{decode, refuse, set_place};
 use crate::error::StoreError;
 use std::fmt;
-use std::net::Ipv6Addr;
 use std::path::PathBuf;
 use url::{Host, Url};
 
@@ -88,24 +87,16 @@ impl Server {
         self.server_name.as_deref().unwrap_or(host)
     }
 
-    /// The same server through a relay; see `StoreUrl::with_host_port`.
-    pub(super) fn moved(&self, host: &str, port: u16) -> Self {
-        let mut moved = self.clone();
-        moved.others = Others::default();
+    /// Names a relay before it instead; see `StoreUrl::with_host_port`.
+    pub(super) fn move_to(&mut self, host: &str, port: u16) {
+        self.others = Others::default();
         if self.tls && self.host != host && self.server_name.is_none() {
-            moved.server_name = Some(self.host.clone());
-            moved.given.query_pairs_mut().append_pair("server_name", &self.host);
+            self.server_name = Some(self.host.clone());
+            self.given.query_pairs_mut().append_pair("server_name", &self.host);
         }
-        moved.host = host.to_owned();
-        moved.port = port;
-        let text = match host.parse::<Ipv6Addr>() {
-            Ok(_) => format!("[{host}]"),
-            Err(_) => host.to_owned(),
-        };
-        // Both can only fail on a URL that has no host, and this one has.
-        let _ = moved.given.set_host(Some(&text));
-        let _ = moved.given.set_port(Some(port));
-        moved
+        host.clone_into(&mut self.host);
+        self.port = port;
+        set_place(&mut self.given, host, port);
     }
 
     /// The URL with its secrets.

@@ -7,6 +7,8 @@
 mod etcd_server;
 #[path = "../redis_server/mod.rs"]
 mod redis_server;
+#[path = "../tls_rig/mod.rs"]
+mod tls_rig;
 
 use etcd_server::{EtcdServer, Version};
 use leaseproof_model::event::Outcome;
@@ -14,11 +16,10 @@ use leaseproof_store::{Refusal, StoreError, StoreUrl, facts, open_administrator,
 use redis_server::skip;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::path::Path;
-use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tls_rig::certificate;
 
 const PATIENT: Duration = Duration::from_secs(20);
 const BRIEF: Duration = Duration::from_millis(300);

@@ -122,31 +122,6 @@ fn logins(version: Version) {
     assert!(observer.read(KEY).expect("a reading").1.held.is_none());
 }
 
-/// A certificate of our own for `localhost`, by the openssl command.
-fn certificate(folder: &Path) -> Result<(), String> {
-    let output = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-        ])
-        .args(["-nodes", "-days", "30", "-subj", "/CN=leaseproof test"])
-        .args(["-addext", "subjectAltName=DNS:localhost"])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-        .args(["-keyout", "key.pem", "-out", "ca.pem"])
-        .current_dir(folder)
-        .output()
-        .map_err(|error| format!("openssl can't be run: {error}"))?;
-    if output.status.success() {
-        Ok(())
-    } else {
-        Err(String::from_utf8_lossy(&output.stderr).into_owned())
-    }
-}
-
 fn tls(version: Version) {
     let folder = tempfile::tempdir().expect("a folder");
     if let Err(why) = certificate(folder.path()) {

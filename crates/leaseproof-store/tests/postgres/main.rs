@@ -5,6 +5,8 @@
 
 #[path = "../postgres_server/mod.rs"]
 mod postgres_server;
+#[path = "../tls_rig/mod.rs"]
+mod tls_rig;
 
 use leaseproof_model::event::{Outcome, Reading};
 use leaseproof_store::{
@@ -12,10 +14,10 @@ use leaseproof_store::{
 };
 use postgres_server::{PostgresServer, skip};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::{Child, Command};
+use std::net::TcpListener;
+use std::process::Child;
 use std::time::Duration;
+use tls_rig::{certificate, relay};
 
 const PATIENT: Duration = Duration::from_secs(20);
 const BRIEF: Duration = Duration::from_millis(200);

@@ -2,15 +2,16 @@
 
 #[path = "../redis_server/mod.rs"]
 mod redis_server;
+#[path = "../tls_rig/mod.rs"]
+mod tls_rig;
 
 use leaseproof_model::event::Outcome;
 use leaseproof_store::{Refusal, StoreError, StoreUrl, open_administrator, open_lease, open_observer};
 use redis_server::{RedisServer, skip};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::Path;
-use std::process::Command;
+use std::net::TcpListener;
 use std::time::Duration;
+use tls_rig::{certificate, relay};
 
 const PATIENT: Duration = Duration::from_secs(20);
 const BRIEF: Duration = Duration::from_millis(100);
