@@ -1,6 +1,8 @@
-//! Read-only views of leases in use: one look ([`inspect`]), and one that never ends ([`watch`]).
+//! Read-only views of leases in use: one look ([`inspect`]), and one that never ends ([`watch`]). [`mend`]: what the
+//! caller has to mend before either can look.
 //!
 //! Both depend on *observe* alone, so that read-only is a matter of types.
 
 pub mod inspect;
+pub mod mend;
 pub mod watch;

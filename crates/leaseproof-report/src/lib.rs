@@ -10,6 +10,7 @@
 //!
 //! Every format shows text that others chose (keys, owners' output): it goes through [`visible`] first.
 
+pub mod counted;
 pub mod explain;
 pub mod exposition;
 pub mod html;

@@ -41,7 +41,32 @@ pub enum StoreError {
     /// A writer blocks it (SQLite).
     #[error("a writer holds the store's write lock")]
     Blocked,
+    /// The key can't be one of this store's; nothing was asked.
+    #[error("the key {key} can't be looked at here: {why}")]
+    Key {
+        /// The key, as people can read it.
+        key: String,
+        /// Why, and what to do.
+        why: String,
+    },
     /// It answered something that we do not understand.
     #[error("the store answered something unexpected: {0}")]
     Unexpected(String),
+}
+
+/// Words with which a server begins that can't answer now, and will: nobody has to mend the call.
+const FOR_NOW: [&str; 5] = ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"];
+
+impl StoreError {
+    /// Whether the store answers, and refuses what is asked until somebody changes the call or grants a right.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Refused { why, .. } => {
+                let for_now = FOR_NOW.iter().any(|word| why.starts_with(word));
+                !for_now && !why.contains("try again")
+            }
+            _ => false,
+        }
+    }
 }

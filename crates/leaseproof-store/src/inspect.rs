@@ -154,11 +154,9 @@ pub(crate) fn ttl_words(held: Option<&Held>, now: BootNanos) -> String {
 
 /// A key as text; an error where this store's keys must be text.
 pub(crate) fn text_key(key: &[u8]) -> Result<&str, StoreError> {
-    std::str::from_utf8(key).map_err(|_| {
-        StoreError::Unexpected(format!(
-            "the key {} is no UTF-8, and this store's keys are text",
-            shown_key(key)
-        ))
+    std::str::from_utf8(key).map_err(|_| StoreError::Key {
+        key: shown_key(key),
+        why: "this store's keys are text, and it is no UTF-8; give the key as the store has it".to_owned(),
     })
 }
 

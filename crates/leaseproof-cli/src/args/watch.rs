@@ -64,5 +64,6 @@ const AFTER: &str = "Examples:
   leaseproof watch --dashboard > leases.json
 
 Exit status: 0 nothing was wrong while it looked, 1 an owner's belief outlived its grant or a token
-went back, 2 the call or the plan is wrong, 3 cannot tell (it was blind, the store was, a
-replica answered, or a key or a belief was not seen: a line for each reason).";
+went back, 2 the call or the plan is wrong or this user may not look, 3 cannot tell (a lease lapsed
+or used up its margin, it was blind, the store was, a replica answered, or a key or a belief was
+not seen: a line for each reason).";

@@ -4,8 +4,9 @@ use super::{print, print_all, wrong};
 use crate::args::WatchArgs;
 use leaseproof_lab::owner::parse_line;
 use leaseproof_lab::plan::{self, BeliefSource, PlanFile, WatchLeaseTable, WatchOwner, WatchPlan};
-use leaseproof_live::watch::board::Notice;
+use leaseproof_live::mend::mend;
 use leaseproof_live::watch::lease::Change;
+use leaseproof_live::watch::notices::Notice;
 use leaseproof_live::watch::rules::RuleNumbers;
 use leaseproof_live::watch::run::{self, Monitor, WatchError};
 use leaseproof_live::watch::settings::{LeaseSettings, OwnerSettings, PrefixSettings, Settings, SourceSettings};
@@ -13,6 +14,7 @@ use leaseproof_live::watch::sources::pointer::ReadPointers;
 use leaseproof_live::watch::sources::series::{EXPORT_HOLDS, EXPORT_TOKEN, ReadSeries, Selector};
 use leaseproof_live::watch::{dashboard, notices, rules};
 use leaseproof_model::verdict::Verdict;
+use leaseproof_report::counted::counted;
 use leaseproof_store::{StoreError, StoreUrl};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::path::Path;
@@ -67,8 +69,13 @@ pub fn run(args: &WatchArgs) -> ExitCode {
     }
     let monitor = match run::start(&settings) {
         Ok(monitor) => monitor,
-        Err(error @ WatchError::Store(StoreError::Unreachable { .. })) => {
-            return wrong(&format!("{error}\n  start it, or name another with --store URL"));
+        Err(WatchError::Store(error)) => {
+            let next = match (mend(&error), &error) {
+                (Some(next), _) => next,
+                (None, StoreError::Unreachable { .. }) => "\n  start it, or name another with --store URL",
+                (None, _) => "",
+            };
+            return wrong(&format!("{error}{next}"));
         }
         Err(error) => return wrong(&error.to_string()),
     };
@@ -152,8 +159,8 @@ fn opening(settings: &Settings, monitor: &Monitor) -> String {
         count => format!(", {count} of them together as `other`"),
     };
     format!(
-        "watching {leases} {} of {} every {:?}{others}\nmetrics: http://{}/metrics\n",
-        if leases == 1 { "lease" } else { "leases" },
+        "watching {} of {} every {:?}{others}\nmetrics: http://{}/metrics\n",
+        counted(leases as u64, "lease"),
         settings.store,
         settings.interval,
         monitor.address,
@@ -166,11 +173,17 @@ fn closing(monitor: &Monitor) -> (Verdict, String) {
     let board = monitor.board();
     let own = &board.own;
     if own.findings > 0 {
-        let findings = if own.findings == 1 { "finding" } else { "findings" };
-        return (Verdict::Violated, format!("violated: {} {findings}", own.findings));
+        return (
+            Verdict::Violated,
+            format!("violated: {}", counted(own.findings, "finding")),
+        );
     }
     if reasons.is_empty() {
-        let says = format!("nothing wrong in {} rounds over {} leases", own.rounds, board.len());
+        let says = format!(
+            "nothing wrong in {} over {}",
+            counted(own.rounds, "round"),
+            counted(board.len() as u64, "lease")
+        );
         return (Verdict::Proven, says);
     }
     let lines: Vec<String> = reasons.iter().map(|it| format!("cannot tell: {it}")).collect();

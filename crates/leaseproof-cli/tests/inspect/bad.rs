@@ -167,7 +167,12 @@ fn permissions_bad() {
         command.extend(rules);
         server.cli(&command);
         let ran = look(&room, &format!("redis://{name}:pw@127.0.0.1:{}", server.port()), &[]);
-        ran.refused(&["NOPERM", "ACL SETUSER NAME on >PASSWORD"]);
+        let says = ["refuses: NOPERM", "ACL SETUSER NAME on >PASSWORD"];
+        ran.refused(&says);
+        let url = format!("redis://{name}:pw@127.0.0.1:{}", server.port());
+        let more = ["--listen", "127.0.0.1:0", "--for", "1s"];
+        room.run(&[&["watch", "--store", &url, "--key", KEY][..], &more].concat())
+            .refused(&says);
     }
 }
 

@@ -59,6 +59,14 @@ fn watches(server: &str, reader: &str, shows: &Shows) {
     until("some rounds", || {
         (monitor.series("leaseproof_watch_rounds_total")? >= 8.0).then_some(())
     });
+    if shows.renewals {
+        // Closer together than whole seconds: they count by what the readings add up to.
+        until("renewals", || {
+            (monitor.series("leaseproof_watch_renewals_total{lease=\"sound\"}")? >= 2.0).then_some(())
+        });
+        let gap = monitor.series("leaseproof_watch_renewal_gap_worst_seconds{lease=\"sound\"}");
+        assert_ne!(gap, Some(0.0), "what is not known has no sample");
+    }
     let left = monitor.series("leaseproof_watch_ttl_left_seconds{lease=\"shards/0\"}");
     assert_eq!(left.is_some(), shows.expiry, "{left:?}");
     if let Some(left) = left {

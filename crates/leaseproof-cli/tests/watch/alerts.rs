@@ -1,6 +1,8 @@
 //! A flawed owner and a sound one are paused past their TTL: the alert fires for the flawed one, after its
 //! thaw and not before, and never for the sound one. The ten-minute version is `cargo xtask watch soak`.
 
+use crate::etcd_server::EtcdServer;
+use crate::postgres_server::PostgresServer;
 use crate::prometheus::{Prometheus, program};
 use crate::redis_server::{self, RedisServer};
 use crate::rig::{PROGRAM, Rig, until};
@@ -18,6 +20,25 @@ fn the_alert_fires_for_the_flawed_owner_alone_on_sqlite() {
 fn the_alert_fires_for_the_flawed_owner_alone_on_redis() {
     let test = "the_alert_fires_for_the_flawed_owner_alone_on_redis";
     match RedisServer::start() {
+        Ok(server) => alert_fires(test, Some(&server.url())),
+        Err(why) => redis_server::skip(test, &why),
+    }
+}
+
+/// There a grant ends by the server's own clock and log, and the divergence is no matter of one file.
+#[test]
+fn the_alert_fires_for_the_flawed_owner_alone_on_etcd() {
+    let test = "the_alert_fires_for_the_flawed_owner_alone_on_etcd";
+    match EtcdServer::start() {
+        Ok(server) => alert_fires(test, Some(&server.url())),
+        Err(why) => redis_server::skip(test, &why),
+    }
+}
+
+#[test]
+fn the_alert_fires_for_the_flawed_owner_alone_on_postgres() {
+    let test = "the_alert_fires_for_the_flawed_owner_alone_on_postgres";
+    match PostgresServer::start() {
         Ok(server) => alert_fires(test, Some(&server.url())),
         Err(why) => redis_server::skip(test, &why),
     }
@@ -77,6 +98,11 @@ fn alert_fires(test: &str, store: Option<&str>) {
     let told: Vec<_> = lines.iter().filter(|line| line.contains("DIVERGED")).collect();
     assert!(told.iter().all(|line| line.contains("jobs/flawed")), "{lines:#?}");
     assert!(!told.is_empty(), "{lines:#?}");
+    // Both let their leases lapse, and that is told of both.
+    for lease in ["jobs/flawed", "jobs/sound"] {
+        let lapsed = |line: &&String| line.contains("LAPSED") && line.contains(lease);
+        assert!(lines.iter().any(|line| lapsed(&line)), "{lease}: {lines:#?}");
+    }
 }
 
 #[test]

@@ -165,6 +165,44 @@ fn a_held_key_ok() {
     assert_eq!(status.code(), Some(if why.count() > 0 { 3 } else { 0 }), "{lines:#?}");
 }
 
+/// A lease that lapses while it is looked at, and whose owner stands still: who believed what is not known, and nobody
+/// may call that nothing.
+#[test]
+fn a_lapse_bad() {
+    let rig = Rig::new(None);
+    let owner = rig.owner("sound", &[]);
+    let plan = rig.plan(&["sound"]);
+    // No word of the owner's: there is no belief that is unknown, either.
+    let text = std::fs::read_to_string(&plan).expect("the plan");
+    let silent: String = text
+        .lines()
+        .filter(|line| !line.starts_with("owner ="))
+        .map(|line| format!("{line}\n"))
+        .collect();
+    std::fs::write(&plan, silent).expect("a file");
+    let monitor = rig.monitor(&plan);
+    until("the lease", || {
+        (monitor.series("leaseproof_watch_held{lease=\"sound\"}")? == 1.0).then_some(())
+    });
+    owner.signal(Signal::STOP);
+    until("it lapses", || {
+        (monitor.series("leaseproof_watch_lapses_total{lease=\"sound\"}")? >= 1.0).then_some(())
+    });
+    owner.signal(Signal::CONT);
+    until("it is held again", || {
+        (monitor.series("leaseproof_watch_held{lease=\"sound\"}")? == 1.0).then_some(())
+    });
+    let (status, lines) = monitor.end();
+    assert_eq!(status.code(), Some(3), "{lines:#?}");
+    assert!(
+        lines.iter().any(|line| line.contains("jobs/sound: LAPSED: ")),
+        "{lines:#?}"
+    );
+    let says =
+        "cannot tell: its TTL ran out without a renewal, and nothing proves that its owner stopped in time: sound";
+    assert!(lines.iter().any(|line| line == says), "{lines:#?}");
+}
+
 /// What a replica shows may be old, however well all looks in it.
 #[test]
 fn a_replica_bad() {

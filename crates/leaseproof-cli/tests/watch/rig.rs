@@ -65,7 +65,14 @@ impl Rig {
     pub fn new(store: Option<&str>) -> Self {
         let dir = tempfile::tempdir().expect("a folder");
         let store = match store {
-            Some(url) => url.to_owned(),
+            Some(url) => {
+                let store: StoreUrl = url.parse().expect("a URL");
+                // Where there is a table to be made: by who may.
+                if let Ok(mut administrator) = open_administrator(&store, PATIENCE) {
+                    let _ = administrator.prepare();
+                }
+                url.to_owned()
+            }
             None => {
                 let store = format!("sqlite:{}", dir.path().join("locks.db").display());
                 let url: StoreUrl = store.parse().expect("a URL");

@@ -12,6 +12,7 @@ use leaseproof_model::inspect::{FirstLook, Shown, Side, ms};
 use leaseproof_model::rule::{LP003, LP007, LP012, LP017, LP018, LP019, LP022, Rule};
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::Verdict;
+use leaseproof_report::counted::counted;
 
 /// The findings of a span.
 #[must_use]
@@ -145,7 +146,7 @@ fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
         return Some(format!("within the span: {}", it.says));
     }
     if lease.watched.failed > 0 {
-        return Some(format!("{} readings failed", lease.watched.failed));
+        return Some(format!("{} failed", counted(lease.watched.failed, "reading")));
     }
     if let Some(owner) = seen.owner.filter(|owner| owner.state != OwnerState::Running) {
         return Some(owner.says.clone());

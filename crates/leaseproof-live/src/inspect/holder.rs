@@ -15,6 +15,15 @@ pub(super) fn unseen(seen: &Evidence<'_>) -> Option<String> {
         return None;
     }
     let own = owner.sockets.get()?;
+    let listed = seen.store.and_then(|store| store.connections.get());
+    // A client that connects anew has by now another connection than when the store was asked for its list, or none.
+    let was_its = |address: &str| seen.others.is_empty() && seen.addresses.iter().any(|it| it == address);
+    let is_its = |address: &str| was_its(address) || own.iter().any(|socket| socket.local == address);
+    let candidates = listed.map(|it| &it.candidates[..]).unwrap_or_default();
+    let certain = candidates.iter().find(|it| it.holds);
+    if certain.is_none() && candidates.iter().any(|it| is_its(&it.address)) {
+        return None;
+    }
     if own.is_empty() {
         let renewed = lease.renewals.get().is_some_and(|it| !it.seen.is_empty());
         return renewed.then(|| {
@@ -23,15 +32,15 @@ pub(super) fn unseen(seen: &Evidence<'_>) -> Option<String> {
                 .to_owned()
         });
     }
-    let listed = seen.store?.connections.get()?;
-    let is_its = |address: &str| own.iter().any(|socket| socket.local == address);
-    match listed.candidates.iter().find(|it| it.holds) {
+    listed?;
+    match certain {
         Some(certain) if is_its(&certain.address) => None,
         Some(certain) => Some(format!(
             "the holder's connection comes from {}, and that is none of its",
             certain.address
         )),
-        None if listed.candidates.iter().any(|it| is_its(&it.address)) => None,
+        // Those that it has now weren't there to be listed.
+        None if !own.iter().any(|socket| seen.addresses.contains(&socket.local)) => None,
         None => Some(
             "none of its connections is among those that the server shows (behind a proxy the addresses differ)"
                 .to_owned(),

@@ -8,6 +8,7 @@ use leaseproof_proc::schedule::{Turns, turns};
 use leaseproof_proc::sockets::{self, Details, Tcp, Timer, state_words};
 use leaseproof_proc::threads::{self, Thread};
 use leaseproof_proc::{identity, stat};
+use leaseproof_report::counted::counted;
 use std::io;
 
 /// So many threads are listed.
@@ -166,9 +167,8 @@ fn state(
     }
     if let Some(throttled) = throttled.filter(|it| it.times > 0) {
         let says = format!(
-            "process {pid} was throttled {} times within the span, for {:.0} ms: its control group {} had used up its \
-             quota",
-            throttled.times,
+            "process {pid} was throttled {} within the span, for {:.0} ms: its control group {} had used up its quota",
+            counted(throttled.times, "time"),
             throttled.for_us as f64 / 1000.0,
             throttled.group
         );

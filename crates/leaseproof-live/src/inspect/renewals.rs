@@ -204,7 +204,17 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
         }
     });
     let before = before(samples, first, steps, ttl);
-    let gaps = gaps(samples, steps, &placed, before, ttl.least());
+    let mut gaps = gaps(samples, steps, &placed, before, ttl.least());
+    // A lease that was held throughout was renewed before its TTL was over.
+    if let Some((_, most)) = ttl.bounds {
+        let most = ms(most);
+        for gap in &mut gaps {
+            gap.length.at_most_ms = gap
+                .length
+                .at_most_ms
+                .map(|own| own.min(most.max(gap.length.at_least_ms)));
+        }
+    }
     let mut closed: Vec<Range> = gaps
         .iter()
         .map(|gap| gap.length)

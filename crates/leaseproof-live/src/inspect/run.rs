@@ -11,6 +11,7 @@ use super::settings::{MONITOR_LINES, Progress, Settings};
 use super::side::{Evidence, first_look};
 use super::steps::Steps;
 use super::view::{Span, view};
+use crate::mend::mend;
 use leaseproof_model::inspect::owner_view::OwnerView;
 use leaseproof_model::inspect::store_view::{Form, KeyForm, StoreView};
 use leaseproof_model::inspect::{FirstLook, INSPECT_SCHEMA, Inspection, Side};
@@ -31,6 +32,8 @@ struct Seen {
     samples: Vec<Sample>,
     span: Span,
     owners: Vec<OwnerView>,
+    /// The near ends of the named processes' connections when the store was asked for its list.
+    addresses: Vec<String>,
     by_hand: Vec<String>,
 }
 
@@ -113,25 +116,7 @@ fn host(settings: &Settings, pid: u32) -> Result<Host, Refused> {
 
 /// What the caller has to mend, not the store.
 fn refused(error: &StoreError) -> Option<Refused> {
-    let next = match error {
-        StoreError::Url { .. } | StoreError::Replica { .. } => "",
-        StoreError::Refused { why, .. } if why.starts_with("NOPERM") => {
-            "\n  a user that may look: ACL SETUSER NAME on >PASSWORD ~* -@all +@read +@transaction +time +info"
-        }
-        StoreError::Refused { why, .. }
-            if ["LOADING", "BUSY", "MASTERDOWN"]
-                .iter()
-                .any(|code| why.starts_with(code)) =>
-        {
-            return None;
-        }
-        StoreError::Refused { .. } => "",
-        StoreError::Unreachable { why, .. } if why.contains("certificate") => {
-            "\n  name the file of the authority that signed it: ?ca=FILE.pem, and its name: ?server_name=NAME"
-        }
-        StoreError::Unexpected(_) => "",
-        _ => return None,
-    };
+    let next = mend(error)?;
     Some(Refused(format!("{error}{next}")))
 }
 
@@ -157,6 +142,7 @@ fn look(
         hints.holder = sample.held().map(|held| held.holder.clone());
         first = Some(sample);
     }
+    seen.addresses.clone_from(&hints.addresses);
     let mut view = store.look(key, &form, &hints)?;
     // What was found may have a name by now that those commands need.
     seen.by_hand = store.by_hand(key);
@@ -222,6 +208,7 @@ fn judge(settings: &Settings, store: Option<&dyn Inspect>, mut seen: Seen) -> In
         budget: budget.as_ref(),
         owner: owner.as_ref(),
         others: &others,
+        addresses: &seen.addresses,
     };
     let first: FirstLook = first_look(&evidence);
     let findings = findings(&evidence, &seen.samples, &steps);

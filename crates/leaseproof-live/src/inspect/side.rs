@@ -1,14 +1,15 @@
 //! Which side to look at first, owner or store, and why; or what is missing to say so.
 
 use super::against::{longest_allowed, of, shortened};
-use super::holder::unseen;
+use super::missing::missing;
 use leaseproof_model::budget::Budget;
-use leaseproof_model::inspect::lease_view::{Change, LeaseView};
+use leaseproof_model::inspect::lease_view::{Change, Gap, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
 use leaseproof_model::inspect::plan_view::PlanView;
-use leaseproof_model::inspect::store_view::{Form, StoreView};
-use leaseproof_model::inspect::{FirstLook, Missing, Shown, Side, ms};
+use leaseproof_model::inspect::store_view::StoreView;
+use leaseproof_model::inspect::{FirstLook, Range, Shown, Side, ms};
 use leaseproof_model::truth::Truth;
+use leaseproof_report::counted::counted;
 use std::collections::BTreeSet;
 
 /// All that was seen.
@@ -28,6 +29,8 @@ pub struct Evidence<'a> {
     pub owner: Option<&'a OwnerView>,
     /// The other processes that were named.
     pub others: &'a [OwnerView],
+    /// The near ends of the named processes' connections when the store was asked for its list of them.
+    pub addresses: &'a [String],
 }
 
 /// A round trip longer than this, and ten times the usual one, is told.
@@ -118,13 +121,17 @@ fn by_sockets(owner: &OwnerView, lease: Option<&LeaseView>) -> Vec<(Side, String
             reasons.push((Side::Network, format!("{ends} is in state {}", socket.state)));
         } else if socket.retransmits > 0 {
             let says = format!(
-                "{ends} has {} bytes under way that were sent again {} times: they don't arrive",
-                socket.unacknowledged_bytes, socket.retransmits
+                "{ends} has {} under way, sent again {}: what is sent does not arrive",
+                counted(socket.unacknowledged_bytes, "byte"),
+                counted(socket.retransmits, "time")
             );
             reasons.push((Side::Network, says));
         }
         if socket.unread_bytes > 0 {
-            let says = format!("{ends} holds {} bytes that it has not read", socket.unread_bytes);
+            let says = format!(
+                "{ends} holds {} that it has not read",
+                counted(socket.unread_bytes, "byte")
+            );
             reasons.push((Side::Owner, says));
         }
     }
@@ -197,9 +204,9 @@ fn slow_answer(lease: &LeaseView) -> Option<(Side, String)> {
 fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     let Some(lease) = seen.lease else { return Vec::new() };
     let answered = format!(
-        "while the store answered {} of {} readings, the slowest in {:.1} ms",
+        "while the store answered {} of {}, the slowest in {:.1} ms",
         lease.watched.readings,
-        lease.watched.readings + lease.watched.failed,
+        counted(lease.watched.readings + lease.watched.failed, "reading"),
         lease.watched.longest_round_trip_ms
     );
     let mut reasons = Vec::new();
@@ -229,19 +236,11 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
         return reasons;
     };
     let Some(gap) = &renewals.worst_gap else { return reasons };
-    let ttl = lease.granted_ttl.get();
-    let (bound, name) = match seen.budget {
-        Some(budget) => (ms(longest_allowed(budget)), "the budget allows"),
-        None => match ttl {
-            Some(ttl) => (ttl.at_least_ms * 2.0 / 3.0, "two thirds of its TTL are"),
-            None => return reasons,
-        },
-    };
     // A renewal that shortens the TTL does not show, so that a gap need not be one: what was shortened is told.
-    if gap.length.at_least_ms > bound && !shortened(lease) {
+    if let Some(beyond) = too_long(gap, seen.budget, lease.granted_ttl.get()).filter(|_| !shortened(lease)) {
         let open = gap.length.at_most_ms.is_none();
         let says = format!(
-            "{} without a renewal{}, where {name} {bound:.0} ms, {answered}",
+            "{} without a renewal{}, {beyond}, {answered}",
             of(gap.length),
             if open { " by the last reading" } else { "" }
         );
@@ -253,6 +252,30 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
         ));
     }
     reasons
+}
+
+/// What a gap is longer than, in words; none where it is not, or can't be told.
+fn too_long(gap: &Gap, budget: Option<&Budget>, ttl: Option<&Range>) -> Option<String> {
+    let longer = |bound: f64| gap.length.at_least_ms > bound;
+    if let Some(budget) = budget {
+        let bound = ms(longest_allowed(budget));
+        return longer(bound).then(|| format!("where the budget allows {bound:.0} ms"));
+    }
+    let ttl = ttl?;
+    match (ttl.at_most_ms, gap.left_at_end.and_then(|left| left.at_most_ms)) {
+        (Some(most), _) => {
+            let bound = most * 2.0 / 3.0;
+            longer(bound).then(|| format!("where two thirds of its TTL are {bound:.0} ms"))
+        }
+        // The longer the TTL is, the more of it has passed when so much is left.
+        (None, Some(left)) => (left * 3.0 < ttl.at_least_ms).then(|| {
+            format!(
+                "with {left:.0} ms left at the most of a TTL of at least {:.0} ms",
+                ttl.at_least_ms
+            )
+        }),
+        (None, None) => None,
+    }
 }
 
 fn may_evict(seen: &Evidence<'_>) -> bool {
@@ -278,89 +301,10 @@ fn calm(seen: &Evidence<'_>) -> Side {
 
 fn calm_words(seen: &Evidence<'_>) -> String {
     let renewals = seen.lease.and_then(|lease| lease.renewals.get());
-    let count = renewals.map_or(0, |it| it.seen.len());
+    let count = counted(renewals.map_or(0, |it| it.seen.len()) as u64, "renewal");
     let gap = renewals.and_then(|it| it.worst_gap.as_ref());
     match gap {
-        Some(gap) => format!("{count} renewals by the same holder, the worst gap {}", of(gap.length)),
-        None => format!("{count} renewals by the same holder"),
+        Some(gap) => format!("{count} by the same holder, the worst gap {}", of(gap.length)),
+        None => format!("{count} by the same holder"),
     }
-}
-
-fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
-    let mut missing = Vec::new();
-    let mut lacks = |what: &str, how: &str| {
-        missing.push(Missing {
-            what: what.to_owned(),
-            how: how.to_owned(),
-        });
-    };
-    if seen.owner.is_none() {
-        lacks(
-            "whether the owner's process runs, and its connection to the store",
-            "on the owner's own host, add --owner-pid PID",
-        );
-    }
-    let holders = seen.owner.into_iter().chain(seen.others);
-    let found = holders
-        .clone()
-        .any(|it| it.holds.as_ref().is_some_and(|it| it.it_does == Truth::Yes));
-    if holders.count() > 1 && !found && seen.lease.is_some_and(|lease| lease.at_last.held) {
-        lacks(
-            "which of the processes that were named holds the lease: neither store nor connections tell",
-            "look at their logs, or let each connect by a name of its own (CLIENT SETNAME, application_name)",
-        );
-    } else if let (Some(owner), Some(why)) = (seen.owner, unseen(seen)) {
-        lacks(
-            &format!(
-                "process {}: this process is not seen to be the holder: {why}",
-                owner.process.pid
-            ),
-            "give the pid of the holder's own process",
-        );
-    }
-    if seen.budget.is_none() {
-        lacks("what TTL, heartbeat and gaps should be", "add --plan leaseproof.toml");
-    }
-    if let Some(lease) = seen.lease {
-        let renewals = lease.renewals.get();
-        if lease.at_last.held && renewals.is_some_and(|it| it.seen.is_empty()) {
-            lacks(
-                "a renewal: none fell into the span",
-                "watch for longer than the heartbeat, with --for",
-            );
-        }
-        if lease.renewals == Shown::NotByThisStore {
-            lacks("renewals: not shown by this store", "look at the owner's log");
-        }
-        if lease.at_last.epoch.is_none() {
-            lacks(
-                "whether one process of the store answered throughout",
-                "allow this user to run INFO",
-            );
-        }
-        if lease
-            .happened
-            .iter()
-            .any(|it| matches!(it.what, Change::EndedEarly | Change::Ended))
-        {
-            lacks("who ended the lease", "look at the owner's log for a release");
-        }
-    }
-    if let Some(store) = seen.store {
-        if let Shown::Withheld(why) = &store.connections
-            && !store.refused.is_empty()
-        {
-            lacks(
-                &format!("the holder's live connection ({why})"),
-                &format!("allow this user to ask: {}", store.refused.join(", ")),
-            );
-        }
-        if let Some(elsewhere) = &store.key.elsewhere {
-            lacks("whether somebody holds the lock all the same", elsewhere);
-        }
-        if let Form::Foreign(_) = store.key.form {
-            lacks("what the key's client means by it", "read that client's own documents");
-        }
-    }
-    missing
 }

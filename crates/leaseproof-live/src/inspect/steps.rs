@@ -104,7 +104,7 @@ impl Steps {
                 self.tell(between, Change::Granted, format!("granted to {}", held.holder));
             }
             (Some(_), None) => {
-                let (what, says) = end_of(a, b);
+                let (what, says) = end_of(a, b, facts);
                 if what == Change::Expired {
                     self.ran_out.push(before);
                 }
@@ -141,13 +141,19 @@ impl Steps {
 }
 
 /// Why a lease that `a` shows is free in `b`.
-fn end_of(a: &Sample, b: &Sample) -> (Change, String) {
+fn end_of(a: &Sample, b: &Sample, facts: &StoreFacts) -> (Change, String) {
+    // Of the stores that are known here one drops keys when its memory is full.
+    let evicted = if facts.kind == "redis" {
+        "evicted or lost"
+    } else {
+        "or lost"
+    };
     match a.expires() {
         Some(expires) if expires.after(between(a, b)) == Truth::Yes => {
             let early = ms(expires.earliest.since(b.at.latest));
             let says = format!(
-                "free at least {early:.0} ms before its TTL had run out: released, deleted, evicted or lost; the store \
-                 does not say which"
+                "free at least {early:.0} ms before its TTL had run out: released, deleted, {evicted}; the store does \
+                 not say which"
             );
             (Change::EndedEarly, says)
         }
@@ -161,9 +167,13 @@ fn end_of(a: &Sample, b: &Sample) -> (Change, String) {
             (Change::Ended, says)
         }
         Some(_) => (Change::Expired, "free: its TTL ran out without a renewal".to_owned()),
+        None if facts.shows_expiry => (
+            Change::EndedEarly,
+            format!("free, though it had no expiry: released, deleted, {evicted}; the store does not say which"),
+        ),
         None => (
             Change::EndedEarly,
-            "free: released, deleted, evicted, or its session ended; the store does not say which".to_owned(),
+            "free: released, deleted, or its session ended; the store does not say which".to_owned(),
         ),
     }
 }

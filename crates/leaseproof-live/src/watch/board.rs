@@ -1,18 +1,19 @@
 //! All that is known: the leases, their owners' beliefs, the store, and the monitor itself.
 
 use super::belief::{Belief, Report};
-use super::clock::{StoreTime, blind_from};
+use super::clock::blind_from;
 use super::divergence::{Judged, judge};
+use super::label::{OTHER, shortened};
 use super::lease::{Change, Lease};
+use super::notices::Notice;
 use super::series::{Fold, OF_LEASES};
+use super::states::{Own, StoreState};
 use super::terms::Terms;
-use super::worst::Worst;
 use leaseproof_model::clock::{BootNanos, Stamp};
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
-use leaseproof_store::Listing;
+use leaseproof_store::{Listing, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Bound;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,99 +34,6 @@ pub struct Entry {
     pub lease: Lease,
     /// What its owner says, where the plan says how to ask.
     pub belief: Option<Box<Belief>>,
-}
-
-/// What people should be told at once.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Notice {
-    /// An owner reported a belief after its grant had ended.
-    Diverged {
-        /// The lease's key.
-        key: Arc<str>,
-        /// By how much, at least.
-        by: Duration,
-        /// Whether no reading ever showed anybody to hold it: the plan may name another key than the owner's.
-        never_held: bool,
-    },
-    /// The store shows something new of a lease.
-    Changed {
-        /// The lease's key.
-        key: Arc<str>,
-        /// What.
-        change: Change,
-    },
-    /// The store does not answer, in its own words.
-    StoreLost(String),
-    /// It answers again.
-    StoreBack,
-    /// Another process or role of the store answers now.
-    StoreEpoch(String),
-    /// The store's clock stepped.
-    StoreStepped,
-    /// How the store is asked, where that is not the usual way, in the adapter's words.
-    StoreWay(String),
-    /// The monitor itself did not run.
-    Blind(Duration),
-    /// A key that is no lease, in the store's words.
-    Unreadable {
-        /// The key.
-        key: Arc<str>,
-        /// What is wrong with it.
-        why: String,
-    },
-    /// Leases below a prefix were left out, since there are more than the plan's bound.
-    LeftOut {
-        /// The prefix.
-        prefix: String,
-        /// The bound.
-        max: usize,
-    },
-}
-
-/// What is known about the store.
-#[derive(Clone, Debug, Default)]
-pub struct StoreState {
-    /// `redis`, `sqlite` …
-    pub kind: String,
-    /// Its version.
-    pub version: String,
-    /// Whether the last round was answered.
-    pub up: bool,
-    /// Its clock.
-    pub time: StoreTime,
-    /// Who answers.
-    pub epoch: Option<Arc<str>>,
-    /// How often another process or role answered.
-    pub epoch_changes: u32,
-    /// Rounds that were not answered.
-    pub failures: u64,
-    /// Whether what answers may be behind the store: a replica.
-    pub may_be_behind: bool,
-    /// Whether it ever was.
-    pub was_behind: bool,
-}
-
-/// What is known about the monitor itself.
-#[derive(Clone, Debug, Default)]
-pub struct Own {
-    /// How late it woke, the last time.
-    pub lag: Duration,
-    /// The worst of the last minutes.
-    pub lag_worst: Worst,
-    /// How long it did not run, all in all.
-    pub blind: Duration,
-    /// Rounds that were begun.
-    pub rounds: u64,
-    /// How long the last round took.
-    pub round: Duration,
-    /// When the last round was answered.
-    pub last_round: Option<Stamp>,
-    /// Leases below prefixes that were left out; of those beyond a listing's bound there is no count.
-    pub left_out: u64,
-    /// Bytes of logs that were passed over since they came too fast.
-    pub log_dropped: u64,
-    /// Findings so far: divergences, and tokens that went back.
-    pub findings: u64,
 }
 
 /// Everything.
@@ -294,6 +202,7 @@ impl Board {
     pub fn store_saw(&mut self, at: Moment, reading: &Reading, stamp: Stamp, notices: &mut Vec<Notice>) {
         if !self.store.up {
             self.store.up = true;
+            self.store.refuses = false;
             if self.own.last_round.is_some() {
                 notices.push(Notice::StoreBack);
             }
@@ -337,7 +246,7 @@ impl Board {
         let Some(Some(entry)) = self.entries.get_mut(place) else {
             return;
         };
-        if let Some(change) = entry.lease.saw(at, expiry, reading, self.era, &self.terms) {
+        for change in entry.lease.saw(at, expiry, reading, self.era, &self.terms) {
             self.own.findings += u64::from(matches!(change, Change::FenceBack { .. }));
             notices.push(Notice::Changed {
                 key: Arc::clone(&entry.key),
@@ -354,25 +263,37 @@ impl Board {
         settle(entry, at.latest, &self.terms, &mut self.own, notices);
     }
 
-    /// A key that is no lease.
-    pub fn unreadable(&mut self, place: Place, why: String, notices: &mut Vec<Notice>) {
+    /// A key that can't be read: it is no lease, or is closed to this user.
+    pub fn unreadable(&mut self, place: Place, error: &StoreError, notices: &mut Vec<Notice>) {
         let Some(Some(entry)) = self.entries.get_mut(place) else {
             return;
         };
+        let why = error.to_string();
         if entry.lease.unreadable.is_none() {
             notices.push(Notice::Unreadable {
                 key: Arc::clone(&entry.key),
                 why: why.clone(),
             });
         }
-        entry.lease.unreadable(&why);
+        entry.lease.unreadable(&why, error.is_refusal());
     }
 
-    /// The store did not answer.
-    pub fn store_failed(&mut self, why: String, notices: &mut Vec<Notice>) {
+    /// A round was not answered, or refused.
+    pub fn store_failed(&mut self, error: &StoreError, notices: &mut Vec<Notice>) {
         self.store.failures += 1;
-        if std::mem::replace(&mut self.store.up, false) {
-            notices.push(Notice::StoreLost(why));
+        let refused = error.is_refusal();
+        if refused {
+            self.store.refusals += 1;
+        }
+        // That a server which answered nothing refuses now is news.
+        let other = self.store.refuses != refused;
+        self.store.refuses = refused;
+        if std::mem::replace(&mut self.store.up, false) || other {
+            let why = error.to_string();
+            notices.push(match refused {
+                true => Notice::StoreRefuses(why),
+                false => Notice::StoreLost(why),
+            });
         }
     }
 
@@ -410,23 +331,6 @@ impl Board {
 
 /// A longer key below a prefix is left out: it costs memory, and is nobody's lease.
 const LONGEST_KEY: usize = 1024;
-
-/// A label is on each of some twenty lines of each scrape.
-const LONGEST_LABEL: usize = 128;
-
-/// A label of bounded length, still different for different keys.
-fn shortened(text: &str) -> Arc<str> {
-    if text.len() <= LONGEST_LABEL {
-        return Arc::from(text);
-    }
-    let mut hasher = DefaultHasher::new();
-    text.hash(&mut hasher);
-    let start: String = text.chars().take(LONGEST_LABEL / 4).collect();
-    Arc::from(format!("{start}…{:016x}", hasher.finish()))
-}
-
-/// The label of all leases that have none of their own.
-pub const OTHER: &str = "other";
 
 /// What the last report comes to by what is known now.
 fn settle(entry: &mut Entry, now: BootNanos, terms: &Terms, own: &mut Own, notices: &mut Vec<Notice>) {

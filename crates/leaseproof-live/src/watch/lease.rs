@@ -1,5 +1,6 @@
 //! One lease, as the store's readings show it. Compact: there may be a hundred thousand.
 
+use super::grant::Grant;
 use super::terms::Terms;
 use super::worst::Worst;
 use leaseproof_model::clock::BootNanos;
@@ -7,15 +8,6 @@ use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
 use std::time::Duration;
-
-/// An expiry that moved by less than this did not move: servers round, and round trips differ.
-const STILL: Duration = Duration::from_millis(5);
-
-/// An expiry that is known less closely than this may have moved unseen.
-const COARSE: Duration = Duration::from_millis(100);
-
-/// How far a renewal that the TTL places may lie outside the two readings around it.
-const NEAR: Duration = Duration::from_millis(50);
 
 /// A lease under watch.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -42,32 +34,14 @@ pub struct Lease {
     pub fence_back: u32,
     /// Grants that ended since nobody renewed them.
     pub lapses: u32,
+    /// How often a grant that was still in force had used up the plan's margin without a renewal.
+    pub margins_gone: u32,
     /// The longest that the lease was seen without a renewal.
     pub worst_age: Worst,
     /// Why the key can't be read as a lease, if it can't.
     pub unreadable: Option<Box<str>>,
-}
-
-/// The grant in force.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Grant {
-    /// The holder.
-    pub holder: HolderId,
-    /// Its token.
-    pub token: Option<Token>,
-    /// When it began; from zero on where it was there at the first look.
-    pub began: Moment,
-    /// When it will expire, where the store shows it.
-    pub expires: Option<Moment>,
-    /// Whether it ends by itself.
-    pub has_ttl: bool,
-    /// When it was last granted or renewed, where that is known.
-    pub renewed: Option<Moment>,
-    /// The TTL that was granted, where it is known.
-    pub ttl: Option<Duration>,
-    /// The store's era in which it was last read: across a restart or a step of the server's clock no
-    /// expiry moves.
-    era: u32,
+    /// Whether that is because this user may not read it.
+    pub closed: bool,
 }
 
 /// A grant whose end was seen.
@@ -98,6 +72,20 @@ pub enum Change {
         /// The token of the new one.
         to: Token,
     },
+    /// A grant ended since nobody renewed it.
+    Lapsed {
+        /// Who had it.
+        holder: HolderId,
+    },
+    /// The lease is still held, and was not renewed for longer than the plan's margin bears.
+    MarginGone {
+        /// Who has it.
+        holder: HolderId,
+        /// For so long, at least.
+        age: Duration,
+        /// The margin.
+        margin: Duration,
+    },
 }
 
 impl Lease {
@@ -109,8 +97,8 @@ impl Lease {
         reading: &Reading,
         era: u32,
         terms: &Terms,
-    ) -> Option<Change> {
-        self.unreadable = None;
+    ) -> Vec<Change> {
+        (self.unreadable, self.closed) = (None, false);
         let known = self.known_at();
         self.expiry_looked = expiry.filter(|looked| looked.latest < at.earliest);
         // Nothing new of the expiry: what may have moved it meanwhile is not known.
@@ -145,10 +133,11 @@ impl Lease {
                 let since = moved_since;
                 self.renewals += u32::from(grant.goes_on(held, since, era, terms));
             }
-        } else {
-            self.end(reading, since, at, known, terms);
         }
-        let mut change = None;
+        let mut changes = Vec::new();
+        if !same {
+            changes.extend(self.end(reading, since, at, known, terms));
+        }
         match held {
             None if unseen => self.free_since = Some(since),
             None => {
@@ -158,24 +147,54 @@ impl Lease {
             Some(held) => {
                 self.free_since = None;
                 self.grant = Some(Grant::new(held, since, era, terms));
-                change = self.began(held, first);
+                changes.extend(self.began(held, first));
             }
         }
         if let Some(age) = self.renewal_age(at)
             && !after_gap
         {
-            self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+            // Of what whole seconds hide altogether nothing is known: that is no gap of nothing.
+            if !age.is_zero() || !self.grant.as_ref().is_some_and(Grant::is_coarse) {
+                self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+            }
+            changes.extend(self.margin(age, terms));
         }
-        change
+        changes
     }
 
-    /// The key holds something that is no lease.
-    pub fn unreadable(&mut self, why: &str) {
+    /// Whether the margin is gone by now, told once for each lack of a renewal.
+    fn margin(&mut self, age: Duration, terms: &Terms) -> Option<Change> {
+        let grant = self.grant.as_mut()?;
+        let gone = terms.margin_used(age) >= 1.0;
+        if !gone || std::mem::replace(&mut grant.margin_gone, gone) {
+            grant.margin_gone = gone;
+            return None;
+        }
+        self.margins_gone += 1;
+        Some(Change::MarginGone {
+            holder: grant.holder.clone(),
+            age,
+            margin: terms.budget.margin(),
+        })
+    }
+
+    /// The key holds something that is no lease, or is `closed` to this user.
+    pub fn unreadable(&mut self, why: &str, closed: bool) {
         self.unreadable = Some(why.chars().take(200).collect::<String>().into());
+        self.closed = closed;
     }
 
-    fn end(&mut self, reading: &Reading, since: Moment, at: Moment, known: Option<Moment>, terms: &Terms) {
-        let Some(grant) = self.grant.take() else { return };
+    /// The grant that was there is there no more; told where it lapsed.
+    fn end(
+        &mut self,
+        reading: &Reading,
+        since: Moment,
+        at: Moment,
+        known: Option<Moment>,
+        terms: &Terms,
+    ) -> Option<Change> {
+        let grant = self.grant.take()?;
+        let mut lapsed = None;
         // An expired row shows when exactly it expired; it was not renewed since.
         let row = reading.held.as_ref().filter(|held| held.expired && grant.is(held));
         let exact = row.and_then(|row| row.expires).filter(|end| end.latest <= at.latest);
@@ -186,6 +205,9 @@ impl Lease {
             let overdue = looked.since(renewed.latest) > terms.budget.heartbeat + terms.budget.renew_timeout;
             if exact.is_some() || (overdue && expires.latest < at.earliest) {
                 self.lapses += 1;
+                lapsed = Some(Change::Lapsed {
+                    holder: grant.holder.clone(),
+                });
                 let age = expires.earliest.since(renewed.latest);
                 self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
             }
@@ -195,6 +217,7 @@ impl Lease {
             token: grant.token,
             at: exact.unwrap_or(since),
         }));
+        lapsed
     }
 
     fn began(&mut self, held: &Held, first: bool) -> Option<Change> {
@@ -250,96 +273,5 @@ impl Lease {
         let expires = self.grant.as_ref()?.expires?.earliest;
         let (after, before) = (expires.since(now), now.since(expires));
         Some(after.as_secs_f64() - before.as_secs_f64())
-    }
-}
-
-impl Grant {
-    fn new(held: &Held, since: Moment, era: u32, terms: &Terms) -> Self {
-        let began = held.granted.map_or(since, Moment::exact);
-        let mut grant = Self {
-            holder: held.holder.clone(),
-            token: held.token,
-            began,
-            expires: held.expires,
-            has_ttl: held.expires.is_some() || held.bound.is_some(),
-            renewed: None,
-            ttl: held
-                .bound
-                .filter(|&bound| terms.most_granted.is_none_or(|most| bound < most)),
-            era,
-        };
-        if terms.shows_renewals && grant.has_ttl {
-            // At the first look it may have been renewed at any time before: no TTL places that.
-            let first = since.earliest == BootNanos(0) && held.granted.is_none();
-            grant.renewed = match first {
-                true => Some(since),
-                false => grant.placed(held, since, terms).or(Some(since)),
-            };
-        }
-        grant
-    }
-
-    /// Whether a reading shows this very grant.
-    fn is(&self, held: &Held) -> bool {
-        self.holder == held.holder && self.token == held.token
-    }
-
-    /// The same grant at the next reading; whether it was renewed in between.
-    fn goes_on(&mut self, held: &Held, since: Moment, era: u32, terms: &Terms) -> bool {
-        let old = self.expires;
-        let same_era = self.era == era;
-        self.expires = held.expires;
-        self.has_ttl = held.expires.is_some() || held.bound.is_some();
-        self.era = era;
-        if !terms.shows_renewals {
-            return false;
-        }
-        if let Some(renewed) = held.renewed.map(Moment::exact) {
-            let moved = self.renewed.is_some_and(|last| renewed.earliest > last.latest);
-            self.ttl = held.expires.map(|expires| expires.earliest.since(renewed.latest));
-            self.renewed = Some(renewed);
-            return moved;
-        }
-        let jumped = match (old, held.expires) {
-            (Some(old), Some(new)) => new.earliest > old.latest.plus(STILL),
-            _ => false,
-        };
-        if !jumped || !same_era {
-            self.may_have_renewed(held, since, terms);
-            return false;
-        }
-        self.renewed = self.placed(held, since, terms).or(Some(since));
-        true
-    }
-
-    /// Where the store shows the expiry in whole seconds, a renewal may hide in what is not known of it: the
-    /// last one is then no older than the latest expiry that there can be, less the TTL.
-    fn may_have_renewed(&mut self, held: &Held, since: Moment, terms: &Terms) {
-        let ttl = self.ttl.unwrap_or(terms.budget.ttl);
-        if let (Some(expires), Some(renewed)) = (held.expires, &mut self.renewed)
-            && expires.uncertainty() > COARSE
-        {
-            renewed.latest = renewed.latest.max(expires.latest.minus(ttl).min(since.latest));
-        }
-    }
-
-    /// Where the plan's TTL says that the last renewal was, if that lies where one can have been.
-    fn placed(&mut self, held: &Held, since: Moment, terms: &Terms) -> Option<Moment> {
-        if let Some(renewed) = held.renewed.or(held.granted) {
-            self.ttl = held.expires.map(|expires| expires.earliest.since(renewed));
-            return Some(Moment::exact(renewed));
-        }
-        let expires = held.expires?;
-        let ttl = terms.budget.ttl;
-        let at = Moment {
-            earliest: expires.earliest.minus(ttl),
-            latest: expires.latest.minus(ttl),
-        };
-        let fits = at.latest.plus(NEAR) >= since.earliest && at.earliest <= since.latest.plus(NEAR);
-        if !fits {
-            return None;
-        }
-        self.ttl = Some(ttl);
-        Some(at)
     }
 }

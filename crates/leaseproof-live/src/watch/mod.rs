@@ -2,10 +2,12 @@
 //!
 //! Readings and reports go in, series come out; in between nothing reads a clock or does I/O:
 //!
-//! - [`lease`]: readings of one lease → its grant, its renewals, its token
+//! - [`lease`]: readings of one lease → its [`grant`], its renewals, its token; `hidden`: renewals that hide in whole
+//!   seconds
 //! - [`belief`], [`divergence`]: an owner's reports, set against the grants
 //! - [`clock`]: the store's clock against ours
-//! - [`board`]: all of it, and the monitor itself
+//! - [`board`]: all of it, with the [`states`] of the store and of the monitor itself
+//! - [`notices`]: what people are told at once
 //! - [`untold`]: why nothing can be said at the end
 //! - [`series`], [`page`]: what is exported; [`rules`], [`dashboard`]: what reads it
 //!
@@ -16,6 +18,9 @@ pub mod board;
 pub mod clock;
 pub mod dashboard;
 pub mod divergence;
+pub mod grant;
+mod hidden;
+pub mod label;
 pub mod lease;
 pub mod notices;
 pub mod page;
@@ -25,6 +30,7 @@ pub mod series;
 pub mod server;
 pub mod settings;
 pub mod sources;
+pub mod states;
 pub mod terms;
 #[cfg(feature = "tui")]
 pub mod tui;

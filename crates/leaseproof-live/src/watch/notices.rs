@@ -1,8 +1,57 @@
-//! Notices as lines that people read.
+//! What people are told at once, and the lines that they read.
 
-use super::board::Notice;
 use super::lease::Change;
+use std::sync::Arc;
 use std::time::Duration;
+
+/// What people should be told at once.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Notice {
+    /// An owner reported a belief after its grant had ended.
+    Diverged {
+        /// The lease's key.
+        key: Arc<str>,
+        /// By how much, at least.
+        by: Duration,
+        /// Whether no reading ever showed anybody to hold it: the plan may name another key than the owner's.
+        never_held: bool,
+    },
+    /// The store shows something new of a lease.
+    Changed {
+        /// The lease's key.
+        key: Arc<str>,
+        /// What.
+        change: Change,
+    },
+    /// The store does not answer, in its own words.
+    StoreLost(String),
+    /// It answers, and refuses what is asked, in its own words.
+    StoreRefuses(String),
+    /// It answers again.
+    StoreBack,
+    /// Another process or role of the store answers now.
+    StoreEpoch(String),
+    /// The store's clock stepped.
+    StoreStepped,
+    /// How the store is asked, where that is not the usual way, in the adapter's words.
+    StoreWay(String),
+    /// The monitor itself did not run.
+    Blind(Duration),
+    /// A key that is no lease, or that this user may not read, in the store's words.
+    Unreadable {
+        /// The key.
+        key: Arc<str>,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// Leases below a prefix were left out, since there are more than the plan's bound.
+    LeftOut {
+        /// The prefix.
+        prefix: String,
+        /// The bound.
+        max: usize,
+    },
+}
 
 /// One line, without a time.
 #[must_use]
@@ -27,8 +76,22 @@ pub fn line(notice: &Notice) -> String {
                 "{}: FENCE WENT BACK: the new grant has token {to}, an earlier one had {from}",
                 shown(key)
             ),
+            Change::Lapsed { holder } => format!(
+                "{}: LAPSED: the TTL of {} ran out without a renewal",
+                shown(key),
+                shown(holder.as_str())
+            ),
+            Change::MarginGone { holder, age, margin } => format!(
+                "{}: MARGIN GONE: {} was not renewed for {} at least: the plan's margin of {} is used up",
+                shown(key),
+                shown(holder.as_str()),
+                span(*age),
+                span(*margin)
+            ),
         },
         Notice::StoreLost(why) => format!("the store does not answer: {}", shown(why)),
+        // The words begin with the store itself.
+        Notice::StoreRefuses(why) => shown(why),
         Notice::StoreBack => "the store answers again".to_owned(),
         Notice::StoreEpoch(epoch) => format!("another process or role of the store answers: {}", shown(epoch)),
         Notice::StoreStepped => "the store's clock stepped: renewals across it are not judged".to_owned(),

@@ -1,7 +1,8 @@
 //! The board as a page of metrics. Leases beyond the bound of labels are one line, `other`, with the
 //! worst of them.
 
-use super::board::{Board, Entry, OTHER};
+use super::board::{Board, Entry};
+use super::label::OTHER;
 use super::series::{Fold, OF_LEASES, OF_WHOLE};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_report::exposition::{Kind, Page};

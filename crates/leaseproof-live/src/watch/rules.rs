@@ -154,8 +154,8 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
             "leaseproof_watch_unreadable == 1".to_owned(),
             "1m",
             "warning",
-            "{{ $labels.lease }}: the key holds something that is no lease",
-            "Another program uses the key, or the plan names the wrong one.",
+            "{{ $labels.lease }}: the key can't be read as a lease",
+            "Another program uses the key, the plan names the wrong one, or this user may not read it.",
         ),
         alert(
             "LeaseStoreUnreachable",
@@ -163,7 +163,7 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
             "15s",
             "critical",
             "the monitor can't read the store",
-            "If the owners can't either, they lose their leases within one TTL.",
+            "If the owners can't either, they lose their leases within one TTL. Or it answers, and this user may look no more.",
         ),
         alert(
             "LeaseStoreIsReplica",

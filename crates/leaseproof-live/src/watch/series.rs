@@ -95,7 +95,7 @@ of_leases! {
         |entry, _, _| Some(truth(!entry.lease.grant.as_ref()?.has_ttl));
     "renewal_age_seconds" Gauge Max "How long, at least, the lease had not been renewed at the last reading." =
         |entry, _, _| Some(entry.lease.renewed_ago()?.as_secs_f64());
-    "renewal_gap_worst_seconds" Gauge Max "The longest that the lease was seen without a renewal in the plan's worst_window." =
+    "renewal_gap_worst_seconds" Gauge Max "The longest that the lease was seen without a renewal in the plan's worst_window; no sample where whole seconds hide all of it." =
         |entry, board, now| entry.lease.worst_age.at(now, board.terms.window);
     "margin_used_ratio" Gauge Max "Which share of the budget's margin the present lack of a renewal has used; 1 and more: a pause of the plan's margin is over." =
         |entry, board, _| Some(board.terms.margin_used(entry.lease.renewed_ago()?));
@@ -104,7 +104,7 @@ of_leases! {
             let worst = entry.lease.worst_age.at(now, board.terms.window)?;
             Some(board.terms.margin_used(std::time::Duration::try_from_secs_f64(worst).ok()?))
         };
-    "renewals_total" Counter Sum "Renewals that were seen; of several between two readings one is." =
+    "renewals_total" Counter Sum "Renewals that are certain; of several between two readings, or within what whole seconds hide, one is counted." =
         |entry, _, _| Some(f64::from(entry.lease.renewals));
     "lapses_total" Counter Sum "Grants that ended since nobody renewed them." =
         |entry, _, _| Some(f64::from(entry.lease.lapses));
@@ -114,15 +114,15 @@ of_leases! {
         |entry, _, _| number(entry.lease.grant.as_ref()?.token?.0);
     "fence_back_total" Counter Sum "Grants whose token was not greater than that of an earlier grant." =
         |entry, _, _| Some(f64::from(entry.lease.fence_back));
-    "unreadable" Gauge Max "Whether the key holds something that is no lease." =
+    "unreadable" Gauge Max "Whether the key holds something that is no lease, or is closed to this user." =
         |entry, _, _| Some(truth(entry.lease.unreadable.is_some()));
     "reading_age_seconds" Gauge Max "How old the last reading of the lease is." =
         |entry, _, now| Some(now.since(entry.lease.looked?.latest).as_secs_f64());
 }
 
 of_whole! {
-    "store_up" Gauge "Whether the store answered the last round." = |board, _| Some(truth(board.store.up));
-    "store_failures_total" Counter "Rounds that the store did not answer." = |board, _| number(board.store.failures);
+    "store_up" Gauge "Whether the store answered the last round with readings." = |board, _| Some(truth(board.store.up));
+    "store_failures_total" Counter "Rounds that the store did not answer, or refused." = |board, _| number(board.store.failures);
     "store_clock_offset_seconds" Gauge "The store's clock less this host's wall clock." =
         |board, _| Some(board.store.time.offset?.0);
     "store_clock_offset_uncertainty_seconds" Gauge "By how much the offset may be wrong, both ways." =

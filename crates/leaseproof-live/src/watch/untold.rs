@@ -4,6 +4,7 @@ use super::belief::Claim;
 use super::board::{Board, Entry};
 use super::notices::shown;
 use leaseproof_model::clock::BootNanos;
+use leaseproof_report::counted::counted;
 
 /// So many leases are named for one reason; the metrics have them all.
 const NAMED: usize = 3;
@@ -16,8 +17,19 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
     if own.last_round.is_none() {
         reasons.push("no round of readings was answered".to_owned());
     }
-    if board.store.failures > 0 {
-        reasons.push(format!("the store did not answer {} rounds", board.store.failures));
+    let store = &board.store;
+    let unanswered = store.failures.saturating_sub(store.refusals);
+    if unanswered > 0 {
+        reasons.push(format!("the store did not answer {}", counted(unanswered, "round")));
+    }
+    if store.refusals > 0 {
+        reasons.push(format!(
+            "the store refused {}: this user may not look",
+            counted(store.refusals, "round")
+        ));
+    }
+    if store.time.steps > 0 {
+        reasons.push("the store's clock stepped: what it ended or renewed by that is not judged".to_owned());
     }
     if board.store.was_behind {
         reasons.push("a replica answered, which may be behind: give the URL of its primary".to_owned());
@@ -36,12 +48,27 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
             reasons.push(format!("{what}: {}{more}", first.join(", ")));
         }
     };
+    of(
+        "its TTL ran out without a renewal, and nothing proves that its owner stopped in time",
+        &|it| it.lease.lapses > 0,
+    );
+    let margin = board.terms.budget.margin().as_secs_f64();
+    of(
+        &format!("the plan's margin of {margin:.3} s was used up without a renewal"),
+        &|it| it.lease.margins_gone > 0,
+    );
+    of("it is held and never ends by itself", &|it| {
+        it.lease.grant.as_ref().is_some_and(|grant| !grant.has_ttl)
+    });
     // Below a prefix a free key is a lease that was let go; a key that the plan names is to be held.
     let all_free = board.iter().all(|(_, it)| it.lease.was_never_held());
     of("no reading shows it held", &|it| {
         (it.named || all_free) && it.lease.was_never_held() && it.lease.unreadable.is_none()
     });
-    of("the key holds no lease", &|it| it.lease.unreadable.is_some());
+    of("the key holds no lease", &|it| {
+        it.lease.unreadable.is_some() && !it.lease.closed
+    });
+    of("this user may not read it", &|it| it.lease.closed);
     of("its owner never said what it believes", &|it| {
         it.belief.as_ref().is_some_and(|belief| belief.last.is_none())
     });

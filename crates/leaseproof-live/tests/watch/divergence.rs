@@ -2,7 +2,7 @@
 
 use crate::tape::{Tape, at};
 use leaseproof_live::watch::belief::{Belief, Claim};
-use leaseproof_live::watch::board::Notice;
+use leaseproof_live::watch::notices::Notice;
 
 fn paused() -> Tape {
     // Renewed at 0 and at 1000, then the owner is paused; the key ends at 4000.

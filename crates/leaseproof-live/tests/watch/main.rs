@@ -3,7 +3,9 @@
 mod divergence;
 mod documents;
 mod labels;
+mod lapses;
 mod readings;
+mod refusals;
 mod sound;
 mod tape;
 mod untold;

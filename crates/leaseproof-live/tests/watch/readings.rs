@@ -1,8 +1,9 @@
 //! What readings show of a lease: renewals, tokens, the store's clock; and what a gap hides.
 
 use crate::tape::{Tape, at, ms};
-use leaseproof_live::watch::board::Notice;
 use leaseproof_live::watch::lease::Change;
+use leaseproof_live::watch::notices::Notice;
+use leaseproof_store::StoreError;
 use std::time::Duration;
 
 #[test]
@@ -110,8 +111,11 @@ fn a_key_that_is_no_lease_is_told_once() {
     let mut tape = Tape::new();
     let mut notices = Vec::new();
     for _ in 0..2 {
-        tape.board
-            .unreadable(tape.place, "the key holds a list".to_owned(), &mut notices);
+        tape.board.unreadable(
+            tape.place,
+            &StoreError::Unexpected("the key holds a list".to_owned()),
+            &mut notices,
+        );
     }
     assert_eq!(notices.len(), 1);
     assert_eq!(tape.series("unreadable", 100), Some(1.0));
@@ -157,4 +161,50 @@ fn an_expiry_that_was_looked_at_before_says_nothing_of_now() {
     tape.held(5100, 4000);
     assert_eq!(tape.series("renewals_total", 5200), Some(1.0));
     assert_eq!(tape.series("lapses_total", 5200), Some(0.0));
+}
+
+/// A store that shows what is left in whole seconds, cut: no two readings in a row need show a renewal, and all of
+/// them together do. Never more than there were.
+#[test]
+fn renewals_that_hide_in_whole_seconds_are_counted_by_what_the_readings_add_up_to() {
+    for every in [300, 500, 900, 1000, 1010, 1300, 1700] {
+        for phase in [0, 130, 490, 770, 980] {
+            let mut tape = Tape::new();
+            tape.coarse_ms = 1000;
+            for second in 0..20 {
+                let when = 1000 + second * 1000;
+                let renewed = when - (when + phase) % every;
+                let left = (renewed + 3000 - when) / 1000 * 1000;
+                tape.read(when, Some(("me#1", Some(1), Some(when + left + 500))), Some(1));
+            }
+            let counted = tape.series("renewals_total", 20_100).expect("a number");
+            let were = (19_000 / every + 1) as f64;
+            assert!(counted <= were, "{every} {phase}: {counted} of {were}");
+            // Of those that a second hides one counts, and with readings a second apart it takes up to three.
+            let certain = were.min(19.0) / 3.0 - 1.0;
+            assert!(counted >= certain, "{every} {phase}: {counted} of {were}");
+            // How far they are apart is not known here: that is no gap of nothing.
+            let gap = tape.series("renewal_gap_worst_seconds", 20_100);
+            assert!(
+                gap.is_none_or(|gap| gap > 0.0 && gap <= every as f64 / 1000.0),
+                "{every} {phase}: {gap:?}"
+            );
+            assert_eq!(tape.series("lapses_total", 20_100), Some(0.0));
+        }
+    }
+}
+
+/// One that nobody renews shows one expiry in all its readings, however they are cut.
+#[test]
+fn whole_seconds_renew_nothing_by_themselves() {
+    for phase in [0, 130, 490, 770, 980] {
+        let mut tape = Tape::new();
+        tape.coarse_ms = 1000;
+        for second in 0..50 {
+            let when = 1000 + second * 1000;
+            let left = (60_000 + phase - when) / 1000 * 1000;
+            tape.read(when, Some(("me#1", Some(1), Some(when + left + 500))), Some(1));
+        }
+        assert_eq!(tape.series("renewals_total", 50_100), Some(0.0), "{phase}");
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::tape::{Tape, at};
 use leaseproof_live::watch::belief::{Belief, Claim};
-use leaseproof_live::watch::board::Notice;
+use leaseproof_live::watch::notices::Notice;
 use proptest::prelude::*;
 
 /// One grant of the owner: how long the lease was free before, and how long it held.

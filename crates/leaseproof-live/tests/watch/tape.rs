@@ -3,7 +3,8 @@
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
 
 use leaseproof_live::watch::belief::{Belief, Claim, Report};
-use leaseproof_live::watch::board::{Board, Notice, Place};
+use leaseproof_live::watch::board::{Board, Place};
+use leaseproof_live::watch::notices::Notice;
 use leaseproof_live::watch::terms::Terms;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::{BootNanos, Stamp, WallNanos};
@@ -56,8 +57,17 @@ impl Tape {
     }
 
     pub fn with(belief: Belief) -> Self {
+        Self::of(Some(belief))
+    }
+
+    /// One whose plan names no owner.
+    pub fn without_owner() -> Self {
+        Self::of(None)
+    }
+
+    fn of(belief: Option<Belief>) -> Self {
         let mut board = Board::new(terms(), 1000);
-        let place = board.add_named(KEY, KEY, Some(belief));
+        let place = board.add_named(KEY, KEY, belief);
         Self {
             board,
             place,

@@ -2,7 +2,7 @@
 
 use crate::tape::{KEY, Tape, at, ms};
 use leaseproof_live::watch::belief::{Belief, Claim};
-use leaseproof_live::watch::board::Notice;
+use leaseproof_live::watch::notices::Notice;
 use leaseproof_live::watch::notices::line;
 use leaseproof_live::watch::untold::untold;
 use leaseproof_model::clock::Stamp;

@@ -30,6 +30,7 @@ mod inspector;
 mod observer;
 mod owner;
 mod server;
+mod shown;
 mod tools;
 
 pub(crate) use administrator::Administrator;

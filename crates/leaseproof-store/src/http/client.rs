@@ -301,7 +301,9 @@ impl Broken {
         match self {
             Self::Http(error) if error.is_parse() => unexpected(match first {
                 Some(b'-' | b'+') => "it answers as Redis does",
-                Some(0x15 | 0x16) => "it answers in TLS, which an s more at the end of the URL's scheme asks for",
+                Some(0x15 | 0x16) => {
+                    "it answers in TLS, which an s more at the end of the URL's scheme asks for; if that is not it"
+                }
                 _ => "what came is no HTTP, or has a head of more than 64 KiB",
             }),
             Self::Http(error) if error.is_incomplete_message() && place.tls.is_none() => {

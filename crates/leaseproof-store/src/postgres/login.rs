@@ -76,8 +76,9 @@ impl Coming {
             let before = glance.left();
             login = glance.wait(Pin::new(&mut self.work)).await;
             part.take(before - glance.left());
-            if login.is_none() && self.gate.first_heard().is_some_and(is_foreign) {
-                login = Some(Err(foreign(&self.url)));
+            let first = self.gate.first_heard().filter(|first| is_foreign(*first));
+            if let (None, Some(first)) = (&login, first) {
+                login = Some(Err(foreign(&self.url, first)));
             }
         }
         let spent = allowed - part.left();
@@ -113,7 +114,13 @@ async fn open(url: &PostgresUrl, tls: Option<&Tls>, access: Access, gate: Arc<Ga
         config.dbname(db);
     }
     let connected = config.connect_raw(stream, NoTls).await;
-    let (client, connection) = connected.map_err(|error| named(url, &error, gate.first_heard()))?;
+    let (client, connection) = connected.map_err(|error| match gate.first_heard() {
+        None if error.is_closed() => unreachable(
+            url,
+            &"it closed without an answer: either it speaks TLS alone, or another server is there",
+        ),
+        first => named(url, &error, first),
+    })?;
     // The connection is a future that somebody has to drive. Its error shows as a closed client.
     let driver = tokio::spawn(async {
         let _ = connection.await;
@@ -149,7 +156,7 @@ async fn stream(url: &PostgresUrl, tls: Option<&Tls>, gate: Arc<Gate>) -> Result
                     why: "it speaks no TLS: set ssl = on there, or write sslmode=disable".to_owned(),
                 });
             }
-            _ => return Err(foreign(url)),
+            other => return Err(foreign(url, other)),
         }
     }
     let inner = secured(stream, tls).await.map_err(lost)?;
@@ -196,8 +203,8 @@ pub(crate) fn named(url: &PostgresUrl, error: &Error, first: Option<u8>) -> Stor
     if let Some(error) = error.as_db_error() {
         return refusal(url, error);
     }
-    if first.is_some_and(is_foreign) {
-        return foreign(url);
+    if let Some(first) = first.filter(|it| is_foreign(*it)) {
+        return foreign(url, first);
     }
     let words = words(error);
     if words.contains("password missing") {
@@ -232,8 +239,16 @@ fn is_foreign(first: u8) -> bool {
     !FIRST_BYTES.contains(&first)
 }
 
-fn foreign(url: &PostgresUrl) -> StoreError {
-    StoreError::Unexpected(format!("{url} answers in another protocol: is it a PostgreSQL server?"))
+/// By the first byte of the answer.
+fn foreign(url: &PostgresUrl, first: u8) -> StoreError {
+    let what = match first {
+        b'H' => "in HTTP",
+        b'-' | b'+' => "as Redis does",
+        // A server that wants TLS is asked for it in its own way, and never begins by itself.
+        0x15 | 0x16 => "in TLS at once, as no PostgreSQL does",
+        _ => "in another protocol",
+    };
+    StoreError::Unexpected(format!("{url} answers {what}: is it a PostgreSQL server?"))
 }
 
 pub(crate) fn unreachable(url: &PostgresUrl, why: &impl ToString) -> StoreError {

@@ -497,6 +497,10 @@ impl Client {
         });
         link.unwrap_or_else(|| {
             let why = match self.url.way {
+                // A server without TLS waits for the end of what it takes for a command.
+                Way::Server if self.url.tls => {
+                    format!("no answer within {allowed:?}: does this port speak TLS? redis:// asks for none")
+                }
                 Way::Server => format!("no answer within {allowed:?}"),
                 _ => format!("{place}: no answer within {allowed:?}"),
             };

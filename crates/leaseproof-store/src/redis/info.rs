@@ -3,6 +3,9 @@
 use leaseproof_model::inspect::store_view::Attribute;
 use std::collections::BTreeMap;
 
+/// Why a setting has no value here, and what to do.
+const NOT_SHOWN: &str = "not shown to this user: allow it CONFIG GET (ACL SETUSER NAME +config|get)";
+
 /// The fields of INFO.
 pub(crate) struct Info(BTreeMap<String, String>);
 
@@ -88,7 +91,8 @@ impl Info {
                 .worrying("what it shows may be behind the truth: look at the primary");
         }
         let replicas = self.number("connected_slaves").unwrap_or(0);
-        let attribute = Attribute::plain("role", format!("primary, {replicas} replicas"));
+        let plural = if replicas == 1 { "" } else { "s" };
+        let attribute = Attribute::plain("role", format!("primary, {replicas} replica{plural}"));
         if role == "master" && replicas > 0 {
             return attribute
                 .worrying("replication is asynchronous: a failover can lose a lease, or give it to two holders");
@@ -106,17 +110,23 @@ impl Info {
             None => "snapshots not shown to this user".to_owned(),
         };
         if aof == 1 {
-            let fsync = fsync.unwrap_or("unknown");
-            let attribute = Attribute::plain("persistence", format!("append-only file, fsync {fsync}; {snapshots}"));
+            let policy = fsync.unwrap_or("not shown to this user");
+            let attribute = Attribute::plain("persistence", format!("append-only file, fsync {policy}; {snapshots}"));
             return match fsync {
-                "always" => attribute,
-                _ => attribute.worrying("a crash can lose the last writes: a grant, and the counter of its token"),
+                Some("always") => attribute,
+                Some(_) => {
+                    attribute.worrying("a crash can lose the last writes: a grant, and the counter of its token")
+                }
+                None => attribute.worrying(format!("what a crash loses depends on fsync, {NOT_SHOWN}")),
             };
         }
         let attribute = Attribute::plain("persistence", format!("append-only file off; {snapshots}"));
         match save {
             Some("") => attribute.worrying("a restart loses every lease and every token counter: tokens begin again"),
-            _ => attribute.worrying("a restart goes back to the last snapshot: leases and token counters, too"),
+            Some(_) => attribute.worrying("a restart goes back to the last snapshot: leases and token counters, too"),
+            None => attribute.worrying(format!(
+                "a restart loses what is in no snapshot, and whether there are any is {NOT_SHOWN}"
+            )),
         }
     }
 
@@ -162,6 +172,7 @@ mod tests {
             ("aof_enabled:0\r\n", Some(""), "persistence", Some("every lease")),
             ("aof_enabled:0\r\n", Some("60 1"), "persistence", Some("last snapshot")),
             ("aof_enabled:1\r\n", None, "persistence", Some("last writes")),
+            ("aof_enabled:0\r\n", None, "persistence", Some("+config|get")),
             (
                 "maxmemory:0\r\nmaxmemory_policy:allkeys-lru\r\n",
                 None,
@@ -184,6 +195,20 @@ mod tests {
                 ),
                 None => assert_eq!(said, None, "{info}"),
             }
+        }
+    }
+
+    #[test]
+    fn what_was_not_shown_is_no_fact() {
+        for info in ["aof_enabled:0\r\n", "aof_enabled:1\r\n"] {
+            let attributes = Info::parse(info).attributes(None, None);
+            let found = attributes.into_iter().find(|it| it.name == "persistence");
+            let said = found.and_then(|it| it.concern).expect("a concern");
+            assert!(said.contains("not shown to this user"), "{info}: {said}");
+            assert!(
+                !said.contains("goes back to") && !said.contains("the last writes"),
+                "{info}: {said}"
+            );
         }
     }
 

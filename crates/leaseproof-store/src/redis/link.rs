@@ -153,7 +153,7 @@ fn answer_words(why: &str) -> &'static str {
         // The H of HTTP.
         Some("72") => "it answers in HTTP",
         // An alert, a handshake.
-        Some("21" | "22") => "it answers in TLS, which rediss:// asks for",
+        Some("21" | "22") => "it answers in TLS, which rediss:// asks for; if that is not it",
         _ => "it answers in another protocol",
     }
 }
@@ -165,6 +165,10 @@ fn named(url: &RedisUrl, error: &RedisError) -> StoreError {
         why,
     };
     match error.kind() {
+        ErrorKind::Io if !url.tls && error.is_connection_dropped() => unreachable(
+            url,
+            &"it closed without an answer: either this port wants TLS (rediss:// asks for it), or another server is there",
+        ),
         ErrorKind::Io => unreachable(url, error),
         ErrorKind::AuthenticationFailed => refused("user or password of the URL are wrong".to_owned()),
         ErrorKind::Server(_) | ErrorKind::Extension => refused(error.to_string()),

@@ -120,7 +120,8 @@ pub(crate) async fn secured(stream: TcpStream, tls: Option<&Tls>) -> io::Result<
         None => Box::new(stream),
         Some(tls) => {
             let connector = TlsConnector::from(Arc::clone(&tls.config));
-            Box::new(connector.connect(tls.name.clone(), stream).await?)
+            let secured = connector.connect(tls.name.clone(), stream).await;
+            Box::new(secured.map_err(|error| tls.in_words(error))?)
         }
     })
 }

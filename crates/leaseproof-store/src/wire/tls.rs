@@ -4,6 +4,7 @@ use crate::error::StoreError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ pub(crate) struct Tls {
     pub(super) config: Arc<ClientConfig>,
     /// The name that the certificate must have.
     pub(super) name: ServerName<'static>,
+    /// What the URL would have instead, without TLS.
+    plain: String,
 }
 
 impl Tls {
@@ -50,7 +53,25 @@ impl Tls {
         Ok(Self {
             config: Arc::new(config),
             name: server_name(name, shown)?,
+            plain: plain(&shown.to_string()),
         })
+    }
+
+    /// Why TLS did not come about, where that is not the certificate's fault: two things look the same from here.
+    pub(super) fn in_words(&self, error: io::Error) -> io::Error {
+        let inner = error.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>());
+        let what = match (inner, error.kind()) {
+            (Some(rustls::Error::InvalidMessage(_) | rustls::Error::InappropriateMessage { .. }), _) => {
+                "what came back is no TLS"
+            }
+            (None, io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset) => "it closed when TLS was begun",
+            _ => return error,
+        };
+        let both = format!(
+            "{what}: either this port speaks none ({} asks for none), or another server is there",
+            self.plain
+        );
+        io::Error::new(error.kind(), both)
     }
 
     /// The same, and this protocol is asked for (ALPN).
@@ -61,6 +82,7 @@ impl Tls {
         Self {
             config: Arc::new(config),
             name: self.name.clone(),
+            plain: self.plain.clone(),
         }
     }
 
@@ -69,7 +91,18 @@ impl Tls {
         Ok(Self {
             config: Arc::clone(&self.config),
             name: server_name(name, shown)?,
+            plain: self.plain.clone(),
         })
+    }
+}
+
+/// The scheme of a URL without TLS: that of TLS has an `s` more. PostgreSQL's has not.
+fn plain(url: &str) -> String {
+    let scheme = url.split("://").next().unwrap_or_default();
+    let (head, way) = scheme.split_at(scheme.find('+').unwrap_or(scheme.len()));
+    match head {
+        "postgres" | "postgresql" => "sslmode=disable".to_owned(),
+        head => format!("{}{way}://", head.strip_suffix('s').unwrap_or(head)),
     }
 }
 
@@ -84,4 +117,24 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
     CertificateDer::pem_file_iter(file)
         .and_then(Iterator::collect)
         .map_err(|error| format!("the CA file {} can't be used: {error}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_without_tls() {
+        for (url, without) in [
+            ("rediss://:***@h", "redis://"),
+            ("rediss+sentinel://a,b/s", "redis+sentinel://"),
+            ("redlocks://a,b,c", "redlock://"),
+            ("etcds://h", "etcd://"),
+            ("zookeepers://h", "zookeeper://"),
+            ("consuls://h", "consul://"),
+            ("postgres://h/d", "sslmode=disable"),
+        ] {
+            assert_eq!(plain(url), without, "{url}");
+        }
+    }
 }

@@ -32,6 +32,7 @@ mod connections;
 mod desk;
 mod inspector;
 mod jute;
+mod link;
 mod net;
 mod node;
 mod observer;
@@ -41,6 +42,7 @@ mod queue;
 mod request;
 mod server;
 mod session;
+mod shown;
 mod tools;
 mod welcome;
 

@@ -1,6 +1,7 @@
-//! The way to one server, or to one of several: what all sessions of one adapter share, and one connection on it.
+//! The way to one server, or to one of several: what all sessions of one adapter share.
 
 use super::allow::{allows, name};
+use super::link::{Link, NoFrame, invalid};
 use super::request::{Reply, Request};
 use super::welcome::Welcome;
 use crate::error::StoreError;
@@ -8,18 +9,13 @@ use crate::patience::Patience;
 use crate::url::ZooKeeperUrl;
 use crate::wire::{Failed, Gate, Gated, Tls};
 use std::io;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::Poll;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt, ReadBuf};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::yield_now;
-
-/// The most that a frame may have. The server's own limit is 1 MiB, but for the names below a node, whose
-/// list may be longer; what is longer than this is no frame.
-const LIMIT: usize = 32 << 20;
 
 /// The most that a four-letter word may answer.
 const WORDS: u64 = 64 << 10;
@@ -120,10 +116,20 @@ impl Net {
             io::ErrorKind::InvalidData if error.get_ref().is_none() => {
                 self.strange("what came is no frame of its protocol")
             }
-            io::ErrorKind::UnexpectedEof => self.unreachable(
-                "it closed without an answer: it starts, has no quorum, or has too many connections from here \
-                 (maxClientCnxns, 60 by default)",
-            ),
+            io::ErrorKind::InvalidData if error.get_ref().is_some_and(|it| it.is::<NoFrame>()) => {
+                self.strange(&error.to_string())
+            }
+            // TLS has its words for that.
+            io::ErrorKind::UnexpectedEof if error.get_ref().is_none() => {
+                let tls = match self.url.server.tls {
+                    true => "",
+                    false => "wants TLS (zookeepers:// asks for it), ",
+                };
+                self.unreachable(format!(
+                    "it closed without an answer: it {tls}starts, has no quorum, or has too many connections from here \
+                     (maxClientCnxns, 60 by default); or another server is there"
+                ))
+            }
             _ => self.unreachable(error),
         }
     }
@@ -356,79 +362,5 @@ impl Drop for Net {
 pub(crate) fn drop_link(slot: &mut Option<Link>) {
     if let Some(link) = slot.take() {
         link.gate.shut();
-    }
-}
-
-fn invalid() -> io::Error {
-    io::ErrorKind::InvalidData.into()
-}
-
-/// One connection.
-pub(crate) struct Link {
-    /// To which member.
-    place: usize,
-    stream: Gated,
-    gate: Arc<Gate>,
-    /// What has come and is not a whole frame yet: a wait that ends loses nothing of it.
-    inbox: Vec<u8>,
-    /// Of the last request.
-    number: i32,
-    time_outs: u8,
-}
-
-impl Link {
-    /// The next frame.
-    async fn frame(&mut self) -> io::Result<Vec<u8>> {
-        loop {
-            if let Some(length) = self.inbox.first_chunk::<4>() {
-                let length = usize::try_from(i32::from_be_bytes(*length)).unwrap_or(usize::MAX);
-                if length > LIMIT {
-                    return Err(invalid());
-                }
-                if self.inbox.len() >= 4 + length {
-                    let rest = self.inbox.split_off(4 + length);
-                    let frame = std::mem::replace(&mut self.inbox, rest);
-                    return Ok(frame[4..].to_vec());
-                }
-            }
-            if self.stream.read_buf(&mut self.inbox).await? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-    }
-
-    async fn exchange(&mut self, bytes: &[u8], first: i32, count: usize) -> io::Result<Vec<Reply>> {
-        self.stream.write_all(bytes).await?;
-        let mut replies = Vec::with_capacity(count);
-        let mut number = first;
-        while replies.len() < count {
-            let frame = self.frame().await?;
-            let (answered, reply) = Reply::parse(&frame).map_err(|_| invalid())?;
-            // Numbers below zero are events and pings, lower ones answer what nobody waits for.
-            if answered == number {
-                replies.push(reply);
-                number += 1;
-            } else if answered > number {
-                return Err(invalid());
-            }
-        }
-        Ok(replies)
-    }
-
-    /// Takes what lies in the socket; false when it is closed.
-    async fn look(&mut self) -> bool {
-        std::future::poll_fn(|context| {
-            let mut bytes = [0; 512];
-            let mut buffer = ReadBuf::new(&mut bytes);
-            Poll::Ready(match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
-                Poll::Pending => true,
-                Poll::Ready(Ok(())) => {
-                    self.inbox.extend(buffer.filled());
-                    !buffer.filled().is_empty()
-                }
-                Poll::Ready(Err(_)) => false,
-            })
-        })
-        .await
     }
 }

@@ -2,7 +2,8 @@
 
 use super::code::Code;
 use super::jute::Writer;
-use super::net::{Link, Net, drop_link};
+use super::link::Link;
+use super::net::{Net, drop_link};
 use super::request::{Access, Reply, Request};
 use crate::error::StoreError;
 use crate::patience::Patience;

@@ -1,7 +1,7 @@
 //! Leases below prefixes, listed now and then.
 
 use super::{Shared, WatchError};
-use crate::watch::board::Notice;
+use crate::watch::notices::Notice;
 use crate::watch::settings::Settings;
 use leaseproof_proc::clock::boot_now;
 use leaseproof_store::{Observe, StoreError};

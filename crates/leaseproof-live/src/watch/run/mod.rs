@@ -11,9 +11,10 @@ use self::endpoints::poll_endpoints;
 use self::listings::{list, listings};
 use self::logs::Logs;
 use self::pulse::pulse;
-use self::readings::rounds;
+use self::readings::{may_look, rounds};
 use super::belief::Belief;
-use super::board::{Board, Notice, Place};
+use super::board::{Board, Place};
+use super::notices::Notice;
 use super::server;
 use super::settings::{LeaseSettings, Settings};
 use super::terms::Terms;
@@ -99,9 +100,10 @@ impl Shared {
 /// Starts the monitor.
 ///
 /// # Errors
-/// When the store does not answer now, an address can't be used, or a prefix can't be listed.
+/// When the store does not answer now, or refuses to show a lease of the plan, an address can't be used, or a prefix
+/// can't be listed.
 pub fn start(settings: &Settings) -> Result<Monitor, WatchError> {
-    let observer = open_observer(&settings.store, settings.timeout)?;
+    let mut observer = open_observer(&settings.store, settings.timeout)?;
     let facts = observer.facts().clone();
     let terms = Terms::new(settings.budget, &facts, settings.interval, settings.window);
     let mut board = Board::new(terms, settings.labels);
@@ -130,6 +132,7 @@ pub fn start(settings: &Settings) -> Result<Monitor, WatchError> {
             listings(&shared, lister.as_mut(), &settings)
         })?);
     }
+    may_look(&shared, observer.as_mut())?;
     let runtime = Builder::new_multi_thread()
         .worker_threads(1)
         .max_blocking_threads(4)

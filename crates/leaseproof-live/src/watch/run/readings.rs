@@ -1,10 +1,11 @@
 //! Rounds of readings of all leases.
 
 use super::Shared;
-use crate::watch::board::{Notice, Place};
+use crate::watch::board::Place;
+use crate::watch::notices::Notice;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::clock::{boot_now, stamp_now};
-use leaseproof_store::Observe;
+use leaseproof_store::{Observe, StoreError};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +14,40 @@ const AT_ONCE: usize = 512;
 
 /// A key that is no lease is looked at again only each so many rounds: its value may be large.
 const SELDOM: u64 = 30;
+
+/// So many leases below prefixes are asked about at the start where the plan names none.
+const TRIED: usize = 16;
+
+/// Whether this user may look, asked once before anything runs: who may not has to be told, not to wait for a store
+/// that is there. What else is wrong the rounds tell.
+pub(super) fn may_look(shared: &Shared, observer: &mut dyn Observe) -> Result<(), StoreError> {
+    let (mut keys, found): (Vec<_>, Vec<_>) = {
+        let board = shared.board();
+        let all = board.iter().map(|(_, entry)| (entry.named, Arc::clone(&entry.key)));
+        all.partition(|(named, _)| *named)
+    };
+    if keys.is_empty() {
+        keys = found.into_iter().take(TRIED).collect();
+    }
+    for keys in keys.chunks(AT_ONCE) {
+        let names: Vec<&str> = keys.iter().map(|(_, key)| &**key).collect();
+        let answers = match observer.read_many(&names) {
+            Ok(answers) => answers,
+            Err(error) if error.is_refusal() => return Err(error),
+            Err(_) => return Ok(()),
+        };
+        for ((named, _), answer) in keys.iter().zip(answers) {
+            // Below a prefix one may be closed to this user, and is not its to watch.
+            if let Err(error) = answer
+                && *named
+                && error.is_refusal()
+            {
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
 
 /// Rounds of readings, one an interval, spread over it.
 pub(super) fn rounds(shared: &Shared, mut observer: Box<dyn Observe>, interval: Duration) {
@@ -53,7 +88,7 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
         let mut board = shared.board();
         match answers {
             Err(error) => {
-                board.store_failed(error.to_string(), &mut notices);
+                board.store_failed(&error, &mut notices);
                 drop(board);
                 shared.tell(notices);
                 return;
@@ -70,7 +105,7 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
                             let expiry = observer.expiry_seen(key);
                             board.lease_saw_expiry(*place, at, expiry, &reading, &mut notices);
                         }
-                        Err(error) => board.unreadable(*place, error.to_string(), &mut notices),
+                        Err(error) => board.unreadable(*place, &error, &mut notices),
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! What the readings show, and the same beside a plan.
 
 use super::{LABEL, head, range, row, shown};
+use crate::counted::counted;
 use crate::terminal::paper::{Paint, Paper};
 use crate::visible::visible;
 use leaseproof_model::inspect::lease_view::{LeaseView, Renewals};
@@ -79,10 +80,10 @@ pub(super) fn lines(paper: &mut Paper, lease: &LeaseView, elsewhere: bool) {
         paper,
         "watched",
         &format!(
-            "{:.1} s, {} readings (round trip {:.1} ms, the longest {:.1} ms), at most {:.0} ms apart, woken up to {:.0} \
+            "{:.1} s, {} (round trip {:.1} ms, the longest {:.1} ms), at most {:.0} ms apart, woken up to {:.0} \
              ms late{cut}{failed}",
             watched.span_ms / 1000.0,
-            watched.readings,
+            counted(watched.readings, "reading"),
             watched.round_trip_ms,
             watched.longest_round_trip_ms,
             watched.longest_hole_ms,
@@ -106,7 +107,8 @@ fn renewals(paper: &mut Paper, lease: &LeaseView) {
     row(paper, "renewals", &says);
     let hidden = renewals.seen.len().saturating_sub(LISTED);
     if hidden > 0 {
-        row(paper, "", &format!("{hidden} earlier ones, in the JSON document"));
+        let ones = if hidden == 1 { "one" } else { "ones" };
+        row(paper, "", &format!("{hidden} earlier {ones}, in the JSON document"));
     }
     for it in renewals.seen.iter().skip(hidden) {
         let left = it

@@ -1,6 +1,7 @@
 //! What the owner's host shows of its process.
 
 use super::{head, row, shown};
+use crate::counted::counted;
 use crate::terminal::paper::Paper;
 use crate::visible::visible;
 use leaseproof_model::inspect::owner_view::OwnerView;
@@ -44,10 +45,10 @@ pub(super) fn lines(paper: &mut Paper, owner: &OwnerView, one_of_several: bool) 
         "throttled",
         &shown(&owner.throttled, |it| {
             format!(
-                "{} times within the span, for {:.1} ms ({} times ever), in {}",
-                it.times,
+                "{} within the span, for {:.1} ms ({} ever), in {}",
+                counted(it.times, "time"),
                 it.for_us as f64 / 1000.0,
-                it.times_ever,
+                counted(it.times_ever, "time"),
                 it.group
             )
         }),
@@ -76,7 +77,8 @@ pub(super) fn lines(paper: &mut Paper, owner: &OwnerView, one_of_several: bool) 
         paper,
         "resets",
         &shown(&owner.resets, |count| {
-            format!("{count} connections of its network namespace within the span")
+            let connections = counted(*count, "connection");
+            format!("{connections} of its network namespace within the span")
         }),
     );
 }
@@ -93,14 +95,14 @@ fn sockets(paper: &mut Paper, owner: &OwnerView) {
             paper,
             "connection",
             &format!(
-                "{} to {}, {}: {} bytes unacknowledged, {} unread, sent again {} times now and {} ever; timer {}; last sent \
-                 {}, last received {}, round trip {}",
+                "{} to {}, {}: {} unacknowledged, {} unread, sent again {} now and {} ever; timer {}; last sent {}, last \
+                 received {}, round trip {}",
                 it.local,
                 it.remote,
                 it.state,
-                it.unacknowledged_bytes,
+                counted(it.unacknowledged_bytes, "byte"),
                 it.unread_bytes,
-                it.retransmits,
+                counted(it.retransmits, "time"),
                 shown(&it.retransmits_ever, u64::to_string),
                 it.timer,
                 shown(&it.last_sent_ms, |ms| format!("{ms} ms ago")),

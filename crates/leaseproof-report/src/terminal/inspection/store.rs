@@ -1,6 +1,7 @@
 //! What the store shows of itself.
 
 use super::{LABEL, head, row, shown};
+use crate::counted::counted;
 use crate::terminal::paper::{Paint, Paper};
 use crate::visible::visible;
 use leaseproof_model::inspect::Shown;
@@ -65,9 +66,14 @@ fn slow_log(paper: &mut Paper, log: &Shown<SlowLog>) {
                 other => format!("threshold {}", shown(other, |_| String::new())),
             };
             format!(
-                "{threshold}; {} of {} entries name the key: {}",
+                "{threshold}; {} of {} {}: {}",
                 it.entries.len(),
                 it.looked_at,
+                match (it.entries.len(), it.looked_at) {
+                    (_, 1) => "entry names the key",
+                    (1, _) => "entries names the key",
+                    _ => "entries name the key",
+                },
                 it.means
             )
         }),
@@ -91,8 +97,8 @@ fn monitored(paper: &mut Paper, monitored: &Shown<Monitored>) {
         "monitored",
         &shown(monitored, |it| {
             format!(
-                "{} commands in {:.1} s, {} of them on the key{}",
-                it.commands,
+                "{} in {:.1} s, {} of them on the key{}",
+                counted(it.commands, "command"),
                 it.watched_ms as f64 / 1000.0,
                 it.on_key.len(),
                 if it.cut { "; ended at the bound of commands" } else { "" }

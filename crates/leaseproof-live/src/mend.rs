@@ -1,0 +1,24 @@
+//! What the caller has to mend before a store can be looked at, and how.
+
+use leaseproof_store::StoreError;
+
+/// What to do about it, where it is the call or the user's rights, and not the store; empty where the error's own
+/// words say it.
+#[must_use]
+pub fn mend(error: &StoreError) -> Option<&'static str> {
+    match error {
+        StoreError::Url { .. } | StoreError::Replica { .. } | StoreError::Key { .. } | StoreError::Unexpected(_) => {
+            Some("")
+        }
+        StoreError::Refused { why, .. } if why.starts_with("NOPERM") => {
+            Some("\n  a user that may look: ACL SETUSER NAME on >PASSWORD ~* -@all +@read +@transaction +time +info")
+        }
+        StoreError::Refused { .. } => error.is_refusal().then_some(""),
+        StoreError::Unreachable { why, .. } if why.contains("certificate") => {
+            Some("\n  name the file of the authority that signed it: ?ca=FILE.pem, and its name: ?server_name=NAME")
+        }
+        // It answers, and in another protocol.
+        StoreError::Unreachable { why, .. } if why.contains("is no TLS") => Some(""),
+        _ => None,
+    }
+}

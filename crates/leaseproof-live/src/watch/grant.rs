@@ -1,0 +1,148 @@
+//! The grant in force, as reading after reading shows it: when it was renewed, and how that can be told.
+
+use super::hidden::{Hidden, is_coarse};
+use super::terms::Terms;
+use leaseproof_model::clock::BootNanos;
+use leaseproof_model::event::Held;
+use leaseproof_model::moment::Moment;
+use leaseproof_model::name::{HolderId, Token};
+use std::time::Duration;
+
+/// An expiry that moved by less than this did not move: servers round, and round trips differ.
+const STILL: Duration = Duration::from_millis(5);
+
+/// How far a renewal that the TTL places may lie outside the two readings around it.
+const NEAR: Duration = Duration::from_millis(50);
+
+/// The grant in force.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Grant {
+    /// The holder.
+    pub holder: HolderId,
+    /// Its token.
+    pub token: Option<Token>,
+    /// When it began; from zero on where it was there at the first look.
+    pub began: Moment,
+    /// When it will expire, where the store shows it.
+    pub expires: Option<Moment>,
+    /// Whether it ends by itself.
+    pub has_ttl: bool,
+    /// When it was last granted or renewed, where that is known.
+    pub renewed: Option<Moment>,
+    /// The TTL that was granted, where it is known.
+    pub ttl: Option<Duration>,
+    /// Whether it has used up the plan's margin since its last renewal.
+    pub(super) margin_gone: bool,
+    /// Where whole seconds hide its expiry: what the readings since the last renewal that showed have in common.
+    hidden: Option<Hidden>,
+    /// The store's era in which it was last read: across a restart or a step of the server's clock no
+    /// expiry moves.
+    era: u32,
+}
+
+impl Grant {
+    pub(super) fn new(held: &Held, since: Moment, era: u32, terms: &Terms) -> Self {
+        let began = held.granted.map_or(since, Moment::exact);
+        let mut grant = Self {
+            holder: held.holder.clone(),
+            token: held.token,
+            began,
+            expires: held.expires,
+            has_ttl: held.expires.is_some() || held.bound.is_some(),
+            renewed: None,
+            ttl: held
+                .bound
+                .filter(|&bound| terms.most_granted.is_none_or(|most| bound < most)),
+            margin_gone: false,
+            hidden: held
+                .expires
+                .filter(|it| is_coarse(*it))
+                .map(|expires| Hidden::begin(expires, since)),
+            era,
+        };
+        if terms.shows_renewals && grant.has_ttl {
+            // At the first look it may have been renewed at any time before: no TTL places that.
+            let first = since.earliest == BootNanos(0) && held.granted.is_none();
+            grant.renewed = match first {
+                true => Some(since),
+                false => grant.placed(held, since, terms).or(Some(since)),
+            };
+        }
+        grant
+    }
+
+    /// Whether a reading shows this very grant.
+    pub(super) fn is(&self, held: &Held) -> bool {
+        self.holder == held.holder && self.token == held.token
+    }
+
+    /// The same grant at the next reading; whether it was renewed in between.
+    pub(super) fn goes_on(&mut self, held: &Held, since: Moment, era: u32, terms: &Terms) -> bool {
+        let old = self.expires;
+        let same_era = self.era == era;
+        self.expires = held.expires;
+        self.has_ttl = held.expires.is_some() || held.bound.is_some();
+        self.era = era;
+        if !terms.shows_renewals {
+            return false;
+        }
+        if let Some(renewed) = held.renewed.map(Moment::exact) {
+            let moved = self.renewed.is_some_and(|last| renewed.earliest > last.latest);
+            self.ttl = held.expires.map(|expires| expires.earliest.since(renewed.latest));
+            self.renewed = Some(renewed);
+            return moved;
+        }
+        let hidden = self.hidden.filter(|_| same_era);
+        let jumped = match (old, held.expires) {
+            (Some(old), Some(new)) if same_era && new.earliest > old.latest.plus(STILL) => Some(since),
+            (_, Some(new)) => hidden.and_then(|hidden| hidden.renewal(new, since)),
+            _ => None,
+        };
+        self.hidden = held.expires.and_then(|new| match hidden {
+            Some(hidden) if jumped.is_none() => Some(hidden.and(new, since)),
+            _ => is_coarse(new).then(|| Hidden::begin(new, since)),
+        });
+        let Some(since) = jumped else {
+            self.may_have_renewed(held, since, terms);
+            return false;
+        };
+        self.renewed = self.placed(held, since, terms).or(Some(since));
+        true
+    }
+
+    /// Whether its expiry is known so badly that renewals may hide in it.
+    pub(super) fn is_coarse(&self) -> bool {
+        self.expires.is_some_and(is_coarse)
+    }
+
+    /// Where the store shows the expiry in whole seconds, a renewal may hide in what is not known of it: the
+    /// last one is then no older than the latest expiry that there can be, less the TTL.
+    fn may_have_renewed(&mut self, held: &Held, since: Moment, terms: &Terms) {
+        let ttl = self.ttl.unwrap_or(terms.budget.ttl);
+        if let (Some(expires), Some(renewed)) = (held.expires, &mut self.renewed)
+            && is_coarse(expires)
+        {
+            renewed.latest = renewed.latest.max(expires.latest.minus(ttl).min(since.latest));
+        }
+    }
+
+    /// Where the plan's TTL says that the last renewal was, if that lies where one can have been.
+    fn placed(&mut self, held: &Held, since: Moment, terms: &Terms) -> Option<Moment> {
+        if let Some(renewed) = held.renewed.or(held.granted) {
+            self.ttl = held.expires.map(|expires| expires.earliest.since(renewed));
+            return Some(Moment::exact(renewed));
+        }
+        let expires = held.expires?;
+        let ttl = terms.budget.ttl;
+        let at = Moment {
+            earliest: expires.earliest.minus(ttl),
+            latest: expires.latest.minus(ttl),
+        };
+        let fits = at.latest.plus(NEAR) >= since.earliest && at.earliest <= since.latest.plus(NEAR);
+        if !fits {
+            return None;
+        }
+        self.ttl = Some(ttl);
+        Some(at)
+    }
+}
