@@ -7,12 +7,14 @@ mod headers;
 pub mod key;
 mod refusal;
 pub mod settings;
+pub mod tls;
 mod turns;
 mod upload;
 mod upstream;
 
 pub use key::KeyRule;
 pub use settings::{Settings, Upstream, WRITING, methods};
+pub use tls::Identity;
 
 use crate::marks::{Journal, Marks, MarksError};
 use gate::Gate;
@@ -20,14 +22,17 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use std::convert::Infallible;
+use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 use turns::Turns;
 use upstream::Way;
 
@@ -43,6 +48,9 @@ pub enum GateError {
     /// Its marks.
     #[error("{0}")]
     Marks(#[from] MarksError),
+    /// Its certificates.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// Its place.
     #[error("{0} can't be listened on: {1}; name another with --listen")]
     Listen(SocketAddr, io::Error),
@@ -52,14 +60,23 @@ pub enum GateError {
 }
 
 /// A gate that listens, and serves once it is run.
-#[derive(Debug)]
 pub struct Bound {
     runtime: tokio::runtime::Runtime,
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     gate: Arc<Gate>,
     address: SocketAddr,
     keys: usize,
     settles: bool,
+}
+
+impl fmt::Debug for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bound")
+            .field("address", &self.address)
+            .field("gate", &self.gate)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Bound {
@@ -68,6 +85,11 @@ impl Bound {
     /// # Errors
     /// When either can't be.
     pub fn new(settings: Settings) -> Result<Self, GateError> {
+        let tls = match &settings.identity {
+            Some(identity) => Some(tls::towards_clients(identity).map_err(GateError::Tls)?),
+            None => None,
+        };
+        let way = Way::new(&settings.upstream, settings.roots.as_deref()).map_err(GateError::Tls)?;
         let (journal, found) = Journal::open(&settings.marks, settings.sync)?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let listen = settings.listen;
@@ -80,12 +102,13 @@ impl Bound {
         let gate = Arc::new(Gate {
             turns: Turns::new(found, settings.settle, settings.most_keys),
             marks: Marks::start(journal)?,
-            way: Way::new(&settings.upstream),
+            way,
             settings,
         });
         Ok(Self {
             runtime,
             listener,
+            tls,
             gate,
             address,
             keys,
@@ -120,10 +143,11 @@ impl Bound {
         let Self {
             runtime,
             listener,
+            tls,
             gate,
             ..
         } = self;
-        runtime.block_on(serve(listener, &gate, stop));
+        runtime.block_on(serve(listener, tls, &gate, stop));
         // Ends every task, and so every hold on the gate but this one.
         runtime.shutdown_timeout(Duration::from_secs(1));
         let Some(gate) = Arc::into_inner(gate) else {
@@ -135,7 +159,7 @@ impl Bound {
     }
 }
 
-async fn serve(listener: TcpListener, gate: &Arc<Gate>, mut stop: oneshot::Receiver<()>) {
+async fn serve(listener: TcpListener, tls: Option<TlsAcceptor>, gate: &Arc<Gate>, mut stop: oneshot::Receiver<()>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let (ending, ends) = watch::channel(());
     loop {
@@ -153,24 +177,15 @@ async fn serve(listener: TcpListener, gate: &Arc<Gate>, mut stop: oneshot::Recei
         };
         // Without it an answer may wait for the client's acknowledgement; with it nothing is lost if it fails.
         let _ = stream.set_nodelay(true);
-        let gate = Arc::clone(gate);
-        let mut ends = ends.clone();
+        let (gate, ends, tls) = (Arc::clone(gate), ends.clone(), tls.clone());
         tokio::spawn(async move {
-            let service = service_fn(move |request| {
-                let gate = Arc::clone(&gate);
-                async move { Ok::<_, Infallible>(gate.answer(request).await) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
-                .serve_connection(TokioIo::new(stream), service);
-            tokio::pin!(connection);
-            // A client that went away is no concern of ours.
-            tokio::select! {
-                _ = connection.as_mut() => {}
-                _ = ends.changed() => {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = connection.await;
+            match tls {
+                None => talk(stream, gate, ends).await,
+                Some(tls) => {
+                    // Who can't agree on a cipher, or never begins, is no client.
+                    if let Ok(Ok(stream)) = timeout(HEAD, tls.accept(stream)).await {
+                        talk(stream, gate, ends).await;
+                    }
                 }
             }
             drop(permit);
@@ -183,5 +198,26 @@ async fn serve(listener: TcpListener, gate: &Arc<Gate>, mut stop: oneshot::Recei
     drop(ends);
     while Instant::now() < until && (gate.turns.flights() > 0 || room.available_permits() < CONNECTIONS) {
         sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// Answers what comes on one connection, until its end or the gate's.
+async fn talk(stream: impl AsyncRead + AsyncWrite + Unpin, gate: Arc<Gate>, mut ends: watch::Receiver<()>) {
+    let service = service_fn(move |request| {
+        let gate = Arc::clone(&gate);
+        async move { Ok::<_, Infallible>(gate.answer(request).await) }
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    // A client that went away is no concern of ours.
+    tokio::select! {
+        _ = connection.as_mut() => {}
+        _ = ends.changed() => {
+            connection.as_mut().graceful_shutdown();
+            let _ = connection.await;
+        }
     }
 }
