@@ -85,6 +85,16 @@ impl Way {
         })
     }
 
+    /// A way of its own to the same upstream.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self {
+            place: self.place.clone(),
+            tls: self.tls.clone(),
+            idle: Arc::default(),
+        }
+    }
+
     /// Sends a request, and gives its answer with the connection, which must live as long as the answer's body is
     /// read: hand it to [`Way::keep`]. When the future is dropped the connection is closed.
     ///
