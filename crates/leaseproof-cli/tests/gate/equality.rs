@@ -36,6 +36,7 @@ fn the_next_owner_is_refused_and_the_test_says_so() {
         "✗ greater-accepted     11 of b refused",
         "LP026 fence-refuses-successor: token 11 was refused, and the greatest before it was 10: exit status 1: the token \
          is not 10",
+        "LP002 stale-write-accepted: token 10 was accepted after 99, which was refused",
         "next    leaseproof explain LP026",
     ] {
         assert!(text.contains(line), "{line}\nin:\n{text}");
