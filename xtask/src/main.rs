@@ -1,11 +1,13 @@
 //! Developer commands: is the tool itself right (`truth`), does a store that fails ever contradict it (`soak`), does it
-//! clean up (`torture`), what does its monitor cost and bear (`watch`), and does the library's protocol hold (`simulate`).
+//! clean up (`torture`), what does its monitor cost and bear (`watch`), does the gate forget anything (`gate`), and does
+//! the library's protocol hold (`simulate`).
 
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
 mod consul_server;
 #[path = "../../crates/leaseproof-store/tests/etcd_server/mod.rs"]
 mod etcd_server;
+mod gate;
 mod matrix;
 mod plan;
 #[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]
@@ -41,6 +43,9 @@ enum Task {
     Soak(soak::SoakArgs),
     /// Kills, stops and hangs runs at random instants and at each named point, and looks for what is left.
     Torture(torture::TortureArgs),
+    /// Kills the gate under load, and looks for what it forgot.
+    #[command(subcommand)]
+    Gate(gate::GateTask),
     /// Runs the library's protocol through seeded schedules of losses, delays, pauses, drifts and crashes.
     Simulate(simulate::SimulateArgs),
     /// The monitor: what many leases cost it, and whether its alert ever fires for a sound owner.
@@ -53,6 +58,7 @@ fn main() -> ExitCode {
         Task::Truth(args) => truth::run(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Torture(args) => torture::run(&args),
+        Task::Gate(task) => gate::run(&task),
         Task::Simulate(args) => simulate::run_all(&args),
         Task::Watch(task) => watch::run(&task),
     };

@@ -43,6 +43,8 @@ fn gate(upstream: &str, marks: &Path, sync: bool) {
     let bound = Bound::new(Settings {
         listen: ([127, 0, 0, 1], 0).into(),
         upstream: format!("http://{upstream}").parse().expect("an upstream"),
+        roots: None,
+        identity: None,
         header: "fencing-token".parse().expect("a name"),
         key: KeyRule::Path(None),
         methods: WRITING.to_vec(),

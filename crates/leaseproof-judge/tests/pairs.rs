@@ -5,10 +5,11 @@ mod story;
 
 use leaseproof_judge::{Policy, judge};
 use leaseproof_model::event::{OwnerEvent, What};
+use leaseproof_model::finding::Subject;
 use leaseproof_model::history::History;
 use leaseproof_model::name::Token;
 use leaseproof_model::rule;
-use leaseproof_model::scenario::ScenarioId;
+use leaseproof_model::scenario::{ScenarioId, WitnessMode};
 use leaseproof_model::verdict::ScenarioVerdict;
 use std::time::Duration;
 use story::flaws::*;
@@ -17,6 +18,9 @@ use story::{Story, scenarios};
 
 /// The rule, the record that does not show it, and the one that does.
 type Pair = (&'static str, fn() -> Story, fn() -> Story);
+
+const ENFORCE: WitnessMode = WitnessMode::Enforce;
+const RECORD: WitnessMode = WitnessMode::Record;
 
 /// Rules that look at something that no record of a scenario holds yet.
 const OUT_OF_SCOPE: &[&str] = &["LP008", "LP023", "LP025"];
@@ -28,6 +32,22 @@ const PAIRS: &[Pair] = &[
         "LP002",
         || fence(&[(1, true), (2, true), (1, false)]),
         || fence(&[(1, true), (2, true), (1, true)]),
+    ),
+    // A stale value in a cache that fences is the cache's; without a version, or with a newer one, its owner's.
+    (
+        "LP002",
+        || scenarios::cache_fill(ENFORCE, Some((1, false))),
+        || scenarios::cache_fill(ENFORCE, Some((1, true))),
+    ),
+    (
+        "LP002",
+        || scenarios::cache_fill(RECORD, Some((1, true))),
+        || scenarios::cache_fill(RECORD, Some((0, true))),
+    ),
+    (
+        "LP002",
+        || scenarios::cache_fill(ENFORCE, None),
+        || scenarios::cache_fill(ENFORCE, Some((2, true))),
     ),
     ("LP003", pauses::over_ttl, || tokens(|token| *token = Some(Token(1)))),
     ("LP004", straddling, late),
@@ -111,6 +131,27 @@ fn every_rule_has_its_pair() {
     for rule in rule::ALL {
         let paired = PAIRS.iter().any(|(code, ..)| *code == rule.code);
         assert_eq!(paired, !OUT_OF_SCOPE.contains(&rule.code), "{}", rule.code);
+    }
+}
+
+/// Whose a stale value in a cache is.
+#[test]
+fn a_stale_fill_is_charged_to_whom_it_could_be_refused_by() {
+    for (mode, version, subject) in [
+        (ENFORCE, 1, Some(Subject::Resource)),
+        (ENFORCE, 0, Some(Subject::Owner)),
+        (ENFORCE, 2, Some(Subject::Owner)),
+        (RECORD, 1, None),
+        (RECORD, 0, Some(Subject::Owner)),
+        (RECORD, 2, Some(Subject::Owner)),
+    ] {
+        let judged = scenarios::cache_fill(mode, Some((version, true))).judged();
+        let mut subjects = judged.findings.iter().filter(|it| it.rule == "LP002");
+        let found = subjects.next();
+        assert_eq!(found.map(|it| it.subject), subject, "{mode:?} {version}: {judged:#?}");
+        let owner = found.and_then(|it| it.owner.as_deref());
+        assert_eq!(owner.is_some(), subject == Some(Subject::Owner), "{found:?}");
+        assert!(subjects.next().is_none(), "{judged:#?}");
     }
 }
 

@@ -6,7 +6,7 @@ mod story;
 use leaseproof_judge::{Policy, judge};
 use leaseproof_model::event::{Deed, Event, FaultEvent, FaultKind, FaultPhase, OwnerEvent, What, WireSeen};
 use leaseproof_model::name::Token;
-use leaseproof_model::scenario::{PremiseName as P, ScenarioId};
+use leaseproof_model::scenario::{PremiseName as P, ScenarioId, WitnessMode};
 use leaseproof_model::verdict::Verdict;
 use std::time::Duration;
 use story::pauses::{self, THAW};
@@ -120,6 +120,20 @@ const BROKEN: &[Broken] = &[
     (P::HeldWritePlaced, || {
         let mut s = scenarios::inside_write();
         s.without(|event| matches!(&event.what, What::Write(write) if write.arrived.is_some()));
+        s
+    }),
+    (P::ReadHeld, || {
+        let mut s = scenarios::cache_fill(WitnessMode::Enforce, Some((1, false)));
+        s.without(|event| matches!(event.what, What::ReadHeld { .. }));
+        but(s, &[P::FillSettled])
+    }),
+    (P::FillSettled, || {
+        // Its client opened another connection: it may never have got the answer.
+        let mut s = scenarios::cache_fill(WitnessMode::Enforce, None);
+        s.each(|event| match &mut event.what {
+            What::Write(write) if event.at.earliest > at(THAW) => write.connection += 1000,
+            _ => {}
+        });
         s
     }),
     (P::WaiterRan, || {
@@ -257,6 +271,8 @@ const WHOLE: &[fn() -> Story] = &[
     pauses::within_margin,
     pauses::and_gone,
     scenarios::inside_write,
+    || scenarios::cache_fill(WitnessMode::Enforce, Some((1, false))),
+    || scenarios::cache_fill(WitnessMode::Enforce, None),
     || scenarios::waiting(THAW, 2300.0),
     scenarios::killed,
     scenarios::blackhole,

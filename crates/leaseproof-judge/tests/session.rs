@@ -4,7 +4,7 @@
 mod story;
 
 use leaseproof_model::event::{OwnerEvent, What};
-use leaseproof_model::scenario::PremiseName;
+use leaseproof_model::scenario::{PremiseName, WitnessMode};
 use std::time::Duration;
 use story::flaws::*;
 use story::pauses::{self, THAW};
@@ -37,6 +37,9 @@ const SOUND: &[Sound] = &[
     ("after-loss", pauses::after_loss),
     ("straddling", straddling),
     ("inside-write", scenarios::inside_write),
+    ("cache-fill", || {
+        scenarios::cache_fill(WitnessMode::Enforce, Some((1, false)))
+    }),
     ("killed", scenarios::killed),
     ("blackhole", scenarios::blackhole),
     ("clean-release", scenarios::clean_release),

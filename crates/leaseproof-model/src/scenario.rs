@@ -51,6 +51,8 @@ named!(
         PauseWithinMargin = "pause-within-margin",
         /// A write is held in flight while its owner is paused, until a successor's was accepted.
         PauseInsideWrite = "pause-inside-write",
+        /// The owner is paused between its read of a value and its fill of a cache with it.
+        CacheFill = "cache-fill",
         /// A waiter is paused in the queue for longer than its own TTL.
         PauseWaiting = "pause-waiting",
         /// Only the parent, which holds, is stopped.
@@ -122,6 +124,10 @@ named!(
         SuccessorWrote = "successor-wrote",
         /// The held write was placed in the resource's order.
         HeldWritePlaced = "held-write-placed",
+        /// The witness held back the answer to the owner's read.
+        ReadHeld = "read-held",
+        /// The value that was read before the pause was stored, refused, or dropped by its reader.
+        FillSettled = "fill-settled",
         /// The waiter was seen waiting before the fault.
         WaiterRan = "waiter-ran",
         /// It was frozen while another held the lease, longer than its own TTL.

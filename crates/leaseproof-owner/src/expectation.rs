@@ -400,6 +400,16 @@ impl Flaw {
                     )]
                 }
             }
+            Self::FillUnversioned => {
+                const {
+                    &[each(
+                        S::CacheFill,
+                        &["LP002"],
+                        &[],
+                        "the value that it read before the pause is stored after the successor's write, and its fill said no version",
+                    )]
+                }
+            }
         }
     }
 }

@@ -47,6 +47,7 @@ flaws! {
     ClaimsUnrenewed = "claims-unrenewed" "claims each renewal and sends none";
     GhostGrant = "ghost-grant" "a waiter that was paused claims a grant that the store never gave";
     OrphanWorker = "orphan-worker" "the worker has no deadline of its own and works on when its parent is stopped";
+    FillUnversioned = "fill-unversioned" "fills a cache with the value that it read, and does not say the value's version";
 }
 
 impl Flaw {

@@ -20,6 +20,15 @@ pub enum Answer {
     Other(u16),
 }
 
+/// A value that was read.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub struct Value {
+    /// What it is.
+    pub number: u64,
+    /// Its version: the token of the write that made it.
+    pub version: Option<Token>,
+}
+
 /// The resource's address, and the connection to it.
 #[derive(Debug)]
 pub struct Resource {
@@ -57,9 +66,9 @@ impl Resource {
                 format!("{host}:80")
             },
             path: if path.is_empty() {
-                "/write".to_owned()
+                String::new()
             } else {
-                format!("/{path}/write")
+                format!("/{path}")
             },
             owner: owner.to_owned(),
             timeout,
@@ -94,30 +103,63 @@ impl Resource {
     /// # Errors
     /// When the connection broke, or no answer came in time.
     pub fn write(&mut self, token: Option<Token>) -> io::Result<Answer> {
+        let (status, _) = self.ask("POST", "/write", token)?;
+        Ok(Answer::of(status))
+    }
+
+    /// Reads the value, with its version.
+    ///
+    /// # Errors
+    /// When the connection broke, no answer came in time, or it has no value in it.
+    pub fn read(&mut self) -> io::Result<Value> {
+        let (_, body) = self.ask("GET", "/value", None)?;
+        let value: serde_json::Value = serde_json::from_slice(&body)?;
+        let number = value["value"].as_u64().ok_or(ErrorKind::InvalidData)?;
+        let version = value["version"].as_u64().map(Token);
+        Ok(Value { number, version })
+    }
+
+    /// Fills the cache with a value that has this version.
+    ///
+    /// # Errors
+    /// When the connection broke, or no answer came in time.
+    pub fn fill(&mut self, number: u64, version: Option<Token>) -> io::Result<Answer> {
+        let (status, _) = self.ask("PUT", &format!("/cache?value={number}"), version)?;
+        Ok(Answer::of(status))
+    }
+
+    /// One request on the connection that is there: its status and its body.
+    fn ask(&mut self, method: &str, path: &str, token: Option<Token>) -> io::Result<(u16, Vec<u8>)> {
         let mut socket = self
             .connection
             .take()
             .ok_or_else(|| io::Error::from(ErrorKind::NotConnected))?;
         let token = token.map_or(String::new(), |token| format!("Fencing-Token: {token}\r\n"));
         let request = format!(
-            "POST {} HTTP/1.1\r\nHost: {}\r\nLease-Owner: {}\r\n{token}Content-Length: 0\r\n\r\n",
+            "{method} {}{path} HTTP/1.1\r\nHost: {}\r\nLease-Owner: {}\r\n{token}Content-Length: 0\r\n\r\n",
             self.path, self.host, self.owner
         );
         socket.write_all(request.as_bytes())?;
-        let (status, keep) = answer(&mut socket)?;
+        let (status, body, keep) = answer(&mut socket)?;
         if keep {
             self.connection = Some(socket);
         }
-        Ok(match status {
-            200..=299 => Answer::Accepted,
-            409 => Answer::Stale,
-            other => Answer::Other(other),
-        })
+        Ok((status, body))
     }
 }
 
-/// Reads one answer: its status, and whether the connection can be used again.
-fn answer(socket: &mut TcpStream) -> io::Result<(u16, bool)> {
+impl Answer {
+    fn of(status: u16) -> Self {
+        match status {
+            200..=299 => Self::Accepted,
+            409 => Self::Stale,
+            other => Self::Other(other),
+        }
+    }
+}
+
+/// Reads one answer: its status, its body, and whether the connection can be used again.
+fn answer(socket: &mut TcpStream) -> io::Result<(u16, Vec<u8>, bool)> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 2048];
     loop {
@@ -148,14 +190,15 @@ fn answer(socket: &mut TcpStream) -> io::Result<(u16, bool)> {
         let status = head.code.unwrap_or(0);
         // A body of unknown length ends the connection's use: its end is not looked for.
         let Some(length) = header("content-length").and_then(|text| text.parse::<usize>().ok()) else {
-            return Ok((status, false));
+            return Ok((status, Vec::new(), false));
         };
         if bytes.len() < head_length + length {
             continue;
         }
         let whole = bytes.len() == head_length + length;
         let stays = header("connection").as_deref() != Some("close");
-        return Ok((status, whole && stays));
+        let body = bytes[head_length..head_length + length].to_vec();
+        return Ok((status, body, whole && stays));
     }
 }
 
@@ -166,9 +209,9 @@ mod tests {
     #[test]
     fn urls() {
         for (url, host, path) in [
-            ("http://127.0.0.1:80/o/x", "127.0.0.1:80", "/o/x/write"),
-            ("http://h:1", "h:1", "/write"),
-            ("http://h/", "h:80", "/write"),
+            ("http://127.0.0.1:80/o/x", "127.0.0.1:80", "/o/x"),
+            ("http://h:1", "h:1", ""),
+            ("http://h/", "h:80", ""),
         ] {
             let resource = Resource::new(url, "a1", Duration::from_secs(1)).expect(url);
             assert_eq!((resource.host.as_str(), resource.path.as_str()), (host, path));

@@ -25,6 +25,8 @@ pub struct Given {
     pub exit_on_loss: bool,
     /// Print a line for each write too.
     pub say_writes: bool,
+    /// Fill a cache beside the resource, too.
+    pub fill_cache: bool,
 }
 
 /// What an owner is started with.
@@ -54,6 +56,8 @@ pub struct Settings {
     pub exit_on_loss: bool,
     /// Print a line for each write too.
     pub say_writes: bool,
+    /// Read the value after each write, and fill the cache with it.
+    pub fill_cache: bool,
     /// This is the process that works.
     pub worker: bool,
 }
@@ -113,6 +117,7 @@ const OWNER: &str = "LEASEPROOF_OWNER";
 const RESOURCE: &str = "LEASEPROOF_RESOURCE";
 const FLAW: &str = "LEASEPROOF_FLAW";
 const SAY_WRITES: &str = "LEASEPROOF_SAY_WRITES";
+const FILL_CACHE: &str = "LEASEPROOF_FILL_CACHE";
 
 impl Settings {
     /// The settings from this process's environment, and what was given on the command line over it.
@@ -176,6 +181,7 @@ impl Settings {
             flaw,
             exit_on_loss: given.exit_on_loss,
             say_writes: given.say_writes || env(SAY_WRITES).is_some(),
+            fill_cache: given.fill_cache || env(FILL_CACHE).is_some() || flaw == Some(Flaw::FillUnversioned),
             worker: env(WORKER).is_some(),
         })
     }
@@ -203,6 +209,9 @@ impl Settings {
         all.extend(self.resource.clone().map(|resource| (RESOURCE, resource)));
         if self.say_writes {
             all.push((SAY_WRITES, "1".to_owned()));
+        }
+        if self.fill_cache {
+            all.push((FILL_CACHE, "1".to_owned()));
         }
         all.push((FLAW, self.flaw.map_or("", Flaw::as_str).to_owned()));
         all

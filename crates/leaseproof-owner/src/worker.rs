@@ -69,7 +69,12 @@ impl Worker<'_> {
             // Read before the check: whoever was stopped in between believed then, and not later.
             let checked = boot_now();
             match self.permit() {
-                Some(token) if reached => self.write(token, checked),
+                Some(token) if reached => {
+                    self.write(token, checked);
+                    if self.settings.fill_cache {
+                        self.fill();
+                    }
+                }
                 Some(_) => {}
                 None => self.refuse("lock not held"),
             }
@@ -133,6 +138,18 @@ impl Worker<'_> {
             self.refused = false;
             self.refuse("stale fence");
             self.link.tell_stale(Stale(token));
+        }
+    }
+
+    /// Reads the value, and stores it in the cache. It needs no lease for that, and asks for none: what keeps a value
+    /// out that is not the newest any more is the version that came with it.
+    fn fill(&mut self) {
+        let read = self.resource.connect().and_then(|()| self.resource.read());
+        let Ok(value) = read else { return };
+        let version = value.version.filter(|_| !self.settings.has(Flaw::FillUnversioned));
+        if self.resource.connect().is_ok() {
+            // Refused or not: the next one is read anew.
+            let _ = self.resource.fill(value.number, version);
         }
     }
 

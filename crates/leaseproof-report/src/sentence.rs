@@ -55,6 +55,21 @@ pub(crate) fn of(event: &Event) -> String {
         What::Reading(reading) => seen(reading),
         What::Write(write) => written(&owner, write),
         What::WriteHeld { token, .. } => format!("a write of {owner} is held in flight{}", with_token(*token)),
+        What::ReadHeld { value, version, .. } => {
+            format!(
+                "{owner} read value {value}{}; the answer is held back",
+                with_version(*version)
+            )
+        }
+        What::Fill(fill) => {
+            let verb = if fill.accepted { "accepted" } else { "rejected" };
+            format!(
+                "{owner} fills the cache with value {}{}, after write {}: {verb}",
+                fill.value,
+                with_version(fill.token),
+                fill.after
+            )
+        }
         What::WitnessRestarted { highest } => match highest {
             Some(token) => format!("the resource was killed and restarted; it still knows token {token}"),
             None => "the resource was killed and restarted; it knows no token".to_owned(),
@@ -118,6 +133,10 @@ fn lines_of(lines: u64) -> usize {
 
 fn with_token(token: Option<Token>) -> String {
     token.map_or_else(|| " without a token".to_owned(), |it| format!(" with token {it}"))
+}
+
+fn with_version(version: Option<Token>) -> String {
+    version.map_or_else(|| " without a version".to_owned(), |it| format!(", version {it}"))
 }
 
 fn lab_did(deed: &LabDeed) -> String {

@@ -61,6 +61,7 @@ pub(crate) fn fault(kind: FaultKind) -> &'static str {
         FaultKind::Reset => "reset of the connection",
         FaultKind::IdleDrop => "silent drop of the connection",
         FaultKind::HoldWrite => "write held in flight",
+        FaultKind::HoldRead => "answer to a read held back",
         FaultKind::DeleteKey => "lease deleted",
         FaultKind::StealKey => "lease given to another",
         FaultKind::DelayRequests => "requests held back",

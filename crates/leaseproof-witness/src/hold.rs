@@ -1,4 +1,4 @@
-//! A write held in flight.
+//! A request held: a write in flight, or the answer to a read.
 
 use crate::lab::Shared;
 use crate::message::Order;
@@ -8,8 +8,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// A hold on an owner's next write; dropping it lets the write go.
-#[must_use = "dropping it lets the write go"]
+/// A hold on an owner's next write, or read; dropping it lets that go.
+#[must_use = "dropping it lets the request go"]
 pub struct HoldHandle {
     pub(crate) hold: u64,
     pub(crate) shared: Arc<Shared>,
@@ -25,13 +25,13 @@ impl fmt::Debug for HoldHandle {
 }
 
 impl HoldHandle {
-    /// When the held write arrived, if one is held already.
+    /// When the held request arrived, if one is held already.
     #[must_use]
     pub fn held(&self) -> Option<Moment> {
         self.shared.lock().held.get(&self.hold).copied()
     }
 
-    /// Waits until a write is held.
+    /// Waits until one is held.
     ///
     /// # Errors
     /// When none came within `timeout`, or the server ended.
@@ -40,7 +40,7 @@ impl HoldHandle {
             .wait(self.shared.lock(), timeout, |state| state.held.get(&self.hold).copied())
     }
 
-    /// Lets the write go: it is decided now. Without one, waits for it no longer.
+    /// Lets it go: a write is decided now, a read answered. Without one, waits for it no longer.
     ///
     /// # Errors
     /// When the server has ended.

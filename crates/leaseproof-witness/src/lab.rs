@@ -124,9 +124,12 @@ impl Shared {
 
     /// Whether this is handed on: a flood of writes costs memory, so they are counted from some number on.
     fn keeps(&self, at: Moment, owner: Option<&OwnerName>, what: &What) -> bool {
-        let What::Write(write) = what else { return true };
         let mut state = self.lock();
-        state.serial = write.serial;
+        match what {
+            What::Write(write) => state.serial = write.serial,
+            What::Fill(_) => {}
+            _ => return true,
+        }
         owner.is_none_or(|owner| state.kept.entry(owner.clone()).or_default().takes(at))
     }
 

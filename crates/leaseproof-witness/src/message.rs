@@ -43,12 +43,14 @@ pub enum Order {
     Register(String, OwnerName),
     /// Treat writes in this way from now on.
     Mode(WitnessMode),
-    /// Hold the next write of this owner in flight.
+    /// Hold the next request of this owner.
     Hold {
         /// The hold's number.
         hold: u64,
-        /// Whose write.
+        /// Whose.
         owner: OwnerName,
+        /// What of it.
+        what: Holds,
     },
     /// Nothing: its answer comes after all that was seen before.
     Settle,
@@ -57,6 +59,16 @@ pub enum Order {
         /// The hold's number.
         hold: u64,
     },
+}
+
+/// What is held.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Holds {
+    /// A write: it is decided when it is let go.
+    Write,
+    /// The answer to a read: the value is that of the read's arrival.
+    Read,
 }
 
 /// What the server reports.
@@ -89,11 +101,11 @@ pub enum Report {
         /// Whose.
         owner: OwnerName,
     },
-    /// A hold has caught its write.
+    /// A hold has caught its request.
     Held {
         /// The hold's number.
         hold: u64,
-        /// When the write arrived.
+        /// When it arrived.
         at: Moment,
     },
     /// It can't go on.

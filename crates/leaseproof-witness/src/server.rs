@@ -8,9 +8,10 @@ use crate::control::Control;
 use crate::fence::{Decision, Fence, WitnessFlaw};
 use crate::journal::Journal;
 use crate::lateness::Lateness;
-use crate::message::{Command, Hello, Order, Report};
+use crate::message::{Command, Hello, Holds, Order, Report};
+use crate::request::Request;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{What, Write as Written};
+use leaseproof_model::event::{Fill, What, Write as Written};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{OwnerName, Token};
 use leaseproof_model::scenario::WitnessMode;
@@ -82,6 +83,7 @@ fn serve_until_closed(listener: &TcpListener, control: UnixStream) -> io::Result
         holds: BTreeMap::new(),
         held: BTreeMap::new(),
         serial: hello.serial,
+        newest: Value::default(),
         // Numbers of connections are never used again.
         next_connection: hello.restarts * 1_000_000,
         connections: Vec::new(),
@@ -97,17 +99,70 @@ fn serve_until_closed(listener: &TcpListener, control: UnixStream) -> io::Result
     server.run(listener)
 }
 
+/// What the resource has: the number of the write that was accepted last, and its token.
+#[derive(Copy, Clone, Default)]
+struct Value {
+    number: u64,
+    version: Option<Token>,
+}
+
+/// A request that is held.
+enum Held {
+    Write(OwnerName, Arrived),
+    /// The value as it was, and whether the connection stays.
+    Read(Value, bool),
+}
+
+/// Where a request goes.
+#[derive(Copy, Clone, PartialEq, Eq)]
+enum Door {
+    Write,
+    Value,
+    Cache,
+}
+
+impl Door {
+    const ALL: [Self; 3] = [Self::Write, Self::Value, Self::Cache];
+
+    fn path(self) -> &'static str {
+        match self {
+            Self::Write => "/write",
+            Self::Value => "/value",
+            Self::Cache => "/cache",
+        }
+    }
+
+    fn method(self) -> &'static str {
+        match self {
+            Self::Write => "POST",
+            Self::Value => "GET",
+            Self::Cache => "PUT",
+        }
+    }
+
+    /// What is said to another method.
+    fn says(self) -> &'static str {
+        match self {
+            Self::Write => r#"{"error":"a protected write is a POST"}"#,
+            Self::Value => r#"{"error":"the value is read by GET"}"#,
+            Self::Cache => r#"{"error":"the cache is filled by PUT"}"#,
+        }
+    }
+}
+
 struct Server {
     control: Control,
     fence: Fence,
     journal: Journal,
     mode: WitnessMode,
     owners: BTreeMap<String, OwnerName>,
-    /// Holds that wait for a write.
-    holds: BTreeMap<u64, OwnerName>,
-    /// Writes in flight, by their hold.
-    held: BTreeMap<u64, (u64, OwnerName, Arrived)>,
+    /// Holds that wait for a request.
+    holds: BTreeMap<u64, (OwnerName, Holds)>,
+    /// What is held, by its hold.
+    held: BTreeMap<u64, (u64, Held)>,
     serial: u64,
+    /// What the resource has now.
+    newest: Value,
     next_connection: u64,
     connections: Vec<Connection>,
     /// No connection waited to be accepted at this moment.
@@ -164,13 +219,15 @@ impl Server {
             }
             Order::Settle => {}
             Order::Mode(mode) => self.mode = mode,
-            Order::Hold { hold, owner } => {
-                self.holds.insert(hold, owner);
+            Order::Hold { hold, owner, what } => {
+                self.holds.insert(hold, (owner, what));
             }
             Order::Release { hold } => {
                 self.holds.remove(&hold);
-                if let Some((number, owner, arrived)) = self.held.remove(&hold) {
-                    self.write(number, &owner, &arrived, true)?;
+                match self.held.remove(&hold) {
+                    Some((number, Held::Write(owner, arrived))) => self.write(number, &owner, &arrived, true)?,
+                    Some((number, Held::Read(value, keep_alive))) => self.tell(number, value, keep_alive),
+                    None => {}
                 }
             }
         }
@@ -190,7 +247,7 @@ impl Server {
                 }
             }
             for (path, at) in lost {
-                if let Some(owner) = path.and_then(|path| self.owner_of(&path)) {
+                if let Some((owner, Door::Write | Door::Cache)) = path.and_then(|path| self.door_of(&path)) {
                     self.report(&Report::Lost { at, owner })?;
                 }
             }
@@ -204,47 +261,125 @@ impl Server {
         }
     }
 
-    /// Whose writes go to this path.
-    fn owner_of(&self, path: &str) -> Option<OwnerName> {
-        let opaque = path.strip_prefix("/o/")?.strip_suffix("/write")?;
-        self.owners.get(opaque).cloned()
+    /// Whose door this path is.
+    fn door_of(&self, path: &str) -> Option<(OwnerName, Door)> {
+        let path = path.split('?').next().unwrap_or(path).strip_prefix("/o/")?;
+        Door::ALL.into_iter().find_map(|door| {
+            let opaque = path.strip_suffix(door.path())?;
+            Some((self.owners.get(opaque)?.clone(), door))
+        })
     }
 
     fn dispatch(&mut self, number: u64, arrived: Arrived) -> io::Result<()> {
         let keep_alive = arrived.request.keep_alive;
-        let owner = self.owner_of(&arrived.request.path);
-        let Some(owner) = owner else {
+        let Some((owner, door)) = self.door_of(&arrived.request.path) else {
             let body = r#"{"error":"no such resource: writes go to $LEASEPROOF_RESOURCE/write"}"#;
             self.answer(number, 404, body, keep_alive);
             return Ok(());
         };
-        if arrived.request.method != "POST" {
-            let body = r#"{"error":"a protected write is a POST"}"#;
-            self.answer(number, 405, body, keep_alive);
+        if arrived.request.method != door.method() {
+            self.answer(number, 405, door.says(), keep_alive);
             return Ok(());
         }
-        let hold = self
-            .holds
-            .iter()
-            .find(|(_, whose)| **whose == owner)
-            .map(|(hold, _)| *hold);
-        let Some(hold) = hold else {
-            return self.write(number, &owner, &arrived, false);
-        };
+        match door {
+            Door::Write => match self.hold_of(&owner, Holds::Write) {
+                None => self.write(number, &owner, &arrived, false),
+                Some(hold) => {
+                    let what = What::WriteHeld {
+                        connection: number,
+                        token: arrived.request.token,
+                    };
+                    let at = arrived.whole;
+                    self.keep((hold, number), at, &owner, what, Held::Write(owner.clone(), arrived))
+                }
+            },
+            Door::Value => match self.hold_of(&owner, Holds::Read) {
+                None => {
+                    self.tell(number, self.newest, keep_alive);
+                    Ok(())
+                }
+                Some(hold) => {
+                    let value = self.newest;
+                    let what = What::ReadHeld {
+                        connection: number,
+                        value: value.number,
+                        version: value.version,
+                    };
+                    self.keep(
+                        (hold, number),
+                        arrived.whole,
+                        &owner,
+                        what,
+                        Held::Read(value, keep_alive),
+                    )
+                }
+            },
+            Door::Cache => self.fill(number, owner, &arrived),
+        }
+    }
+
+    /// The hold that waits for such a request of this owner; it waits no longer.
+    fn hold_of(&mut self, owner: &OwnerName, what: Holds) -> Option<u64> {
+        let mut waiting = self.holds.iter();
+        let (hold, _) = waiting.find(|(_, (whose, which))| whose == owner && *which == what)?;
+        let hold = *hold;
         self.holds.remove(&hold);
+        Some(hold)
+    }
+
+    /// Holds a request until it is released.
+    fn keep(
+        &mut self,
+        (hold, number): (u64, u64),
+        at: Moment,
+        owner: &OwnerName,
+        what: What,
+        held: Held,
+    ) -> io::Result<()> {
         if let Some(connection) = self.connection(number) {
             connection.held = true;
         }
-        let what = What::WriteHeld {
-            connection: number,
-            token: arrived.request.token,
+        self.saw(at, Some(owner.clone()), what)?;
+        self.report(&Report::Held { hold, at })?;
+        self.held.insert(hold, (number, held));
+        Ok(())
+    }
+
+    /// Answers a read.
+    fn tell(&mut self, number: u64, value: Value, keep_alive: bool) {
+        if let Some(connection) = self.connection(number) {
+            connection.held = false;
+        }
+        let version = value
+            .version
+            .map_or_else(|| "null".to_owned(), |version| version.to_string());
+        let body = format!(r#"{{"value":{},"version":{version}}}"#, value.number);
+        self.answer(number, 200, &body, keep_alive);
+    }
+
+    /// Decides one fill of the cache. It changes no mark: no value is newer than the write that made it.
+    fn fill(&mut self, number: u64, owner: OwnerName, arrived: &Arrived) -> io::Result<()> {
+        let request = &arrived.request;
+        let Some(value) = filled(request).filter(|value| *value <= self.serial) else {
+            let body =
+                r#"{"error":"a fill names the value that was read: PUT $LEASEPROOF_RESOURCE/cache?value=NUMBER"}"#;
+            self.answer(number, 400, body, request.keep_alive);
+            return Ok(());
         };
-        self.saw(arrived.whole, Some(owner.clone()), what)?;
-        self.report(&Report::Held {
-            hold,
-            at: arrived.whole,
-        })?;
-        self.held.insert(hold, (number, owner, arrived));
+        let accepted = self.fence.decide(self.mode, &owner, request.token) == Decision::Accepted;
+        let highest = self.fence.highest();
+        let what = What::Fill(Fill {
+            after: self.serial,
+            connection: number,
+            value,
+            token: request.token,
+            bad_token: request.bad_token.clone(),
+            accepted,
+            highest,
+            mode: self.mode,
+        });
+        self.saw(arrived.whole, Some(owner), what)?;
+        self.decided(number, accepted, highest, request.keep_alive);
         Ok(())
     }
 
@@ -259,6 +394,12 @@ impl Server {
             self.journal.raise(mark, self.mode == WitnessMode::Enforce)?;
         }
         self.serial += 1;
+        if accepted {
+            self.newest = Value {
+                number: self.serial,
+                version: request.token,
+            };
+        }
         let at = if was_held {
             Moment::between(before, boot_now())
         } else {
@@ -279,10 +420,15 @@ impl Server {
         });
         // The record first: an owner that has its answer can act on it at once.
         self.saw(at, Some(owner.clone()), what)?;
-        let keep_alive = request.keep_alive;
         if let Some(connection) = self.connection(number) {
             connection.held = false;
         }
+        self.decided(number, accepted, highest, request.keep_alive);
+        Ok(())
+    }
+
+    /// Answers a write, or a fill.
+    fn decided(&mut self, number: u64, accepted: bool, highest: Option<Token>, keep_alive: bool) {
         if accepted {
             self.answer(number, 200, r#"{"accepted":true}"#, keep_alive);
         } else {
@@ -290,7 +436,6 @@ impl Server {
             let body = format!(r#"{{"accepted":false,"reason":"stale fence","highest":{highest}}}"#);
             self.answer(number, 409, &body, keep_alive);
         }
-        Ok(())
     }
 
     fn connection(&mut self, number: u64) -> Option<&mut Connection> {
@@ -310,4 +455,14 @@ impl Server {
     fn report(&mut self, report: &Report) -> io::Result<()> {
         self.control.send(report)
     }
+}
+
+/// The value that a fill names in its query.
+fn filled(request: &Request) -> Option<u64> {
+    let (_, query) = request.path.split_once('?')?;
+    query
+        .split('&')
+        .find_map(|pair| pair.strip_prefix("value="))?
+        .parse()
+        .ok()
 }

@@ -3,7 +3,7 @@
 use crate::fence::WitnessFlaw;
 use crate::hold::HoldHandle;
 use crate::lab::{ANSWER_TIMEOUT, Kept, Shared};
-use crate::message::{Hello, Order};
+use crate::message::{Hello, Holds, Order};
 use crate::request::REPLAY;
 use crate::server;
 use leaseproof_model::clock::{BootNanos, Stamp};
@@ -216,13 +216,25 @@ impl Witness {
     /// # Errors
     /// When the server has ended.
     pub fn hold_next(&self, owner: &OwnerName) -> Result<HoldHandle, WitnessError> {
+        self.hold(owner, Holds::Write)
+    }
+
+    /// Holds back the answer to the next read of the value by `owner`.
+    ///
+    /// # Errors
+    /// When the server has ended.
+    pub fn hold_next_read(&self, owner: &OwnerName) -> Result<HoldHandle, WitnessError> {
+        self.hold(owner, Holds::Read)
+    }
+
+    fn hold(&self, owner: &OwnerName, what: Holds) -> Result<HoldHandle, WitnessError> {
         let hold = {
             let mut state = self.shared.lock();
             state.next_hold += 1;
             state.next_hold
         };
         let owner = owner.clone();
-        self.shared.order(Order::Hold { hold, owner })?;
+        self.shared.order(Order::Hold { hold, owner, what })?;
         Ok(HoldHandle {
             hold,
             shared: Arc::clone(&self.shared),

@@ -46,6 +46,75 @@ fn enforce_rejects_what_is_stale_and_only_that() {
 }
 
 #[test]
+fn a_value_has_the_version_of_its_write_and_a_stale_one_is_not_cached() {
+    for (mode, flaw, stale) in [
+        (WitnessMode::Enforce, None, 409),
+        (WitnessMode::Enforce, Some(WitnessFlaw::AcceptAll), 200),
+        (WitnessMode::Record, None, 200),
+    ] {
+        let rig = rig(mode, flaw, Place::Thread);
+        let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
+        assert_eq!(a.read(), r#"{"value":0,"version":null}"#);
+        assert_eq!(a.write(41), 200);
+        assert_eq!(a.read(), r#"{"value":1,"version":41}"#);
+        assert_eq!(a.fill("1", "fencing-token: 41\r\n"), 200);
+        assert_eq!(b.write(42), 200);
+        assert_eq!(a.fill("1", "fencing-token: 41\r\n"), stale);
+        assert_eq!(b.fill("2", "fencing-token: 42\r\n"), 200);
+        // Without a version nothing can refuse it.
+        assert_eq!(a.fill("1", ""), 200);
+        for value in ["", "3", "-1", "x"] {
+            assert_eq!(a.fill(value, "fencing-token: 41\r\n"), 400, "{value:?}");
+        }
+        let fills = rig.fills();
+        let short: Vec<_> = fills
+            .iter()
+            .map(|it| (it.after, it.value, it.token.map(|token| token.0), it.accepted))
+            .collect();
+        let taken = stale == 200;
+        assert_eq!(
+            short,
+            [
+                (1, 1, Some(41), true),
+                (2, 1, Some(41), taken),
+                (2, 2, Some(42), true),
+                (2, 1, None, true)
+            ]
+        );
+        // No fill is a write.
+        assert_eq!(rig.writes().len(), 2);
+    }
+}
+
+#[test]
+fn a_held_read_is_answered_with_the_value_that_it_found() {
+    let rig = rig(WitnessMode::Enforce, None, Place::Thread);
+    let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
+    assert_eq!(a.write(1), 200);
+    let hold = rig.witness.hold_next_read(&"a1".into()).expect("obeys");
+    // Another request of it, and another's read, are not held.
+    assert_eq!(a.write(1), 200);
+    assert_eq!(b.read(), r#"{"value":2,"version":1}"#);
+    a.ask("GET", "value", "");
+    hold.wait_held(std::time::Duration::from_secs(10)).expect("it is held");
+    assert_eq!(b.write(2), 200);
+    hold.release().expect("obeys");
+    assert_eq!(a.status(), (200, r#"{"value":2,"version":1}"#.to_owned()));
+    let seen = rig.seen.lock().expect("no panic before");
+    let held = seen.iter().filter(|it| {
+        matches!(
+            it.what,
+            What::ReadHeld {
+                value: 2,
+                version: Some(Token(1)),
+                ..
+            }
+        )
+    });
+    assert_eq!(held.count(), 1);
+}
+
+#[test]
 fn the_mode_can_change() {
     let rig = rig(WitnessMode::Record, None, Place::Thread);
     let (mut a, mut b) = (rig.connect("a1"), rig.connect("b1"));
@@ -153,6 +222,14 @@ fn rubbish_is_answered_and_harms_nobody() {
         (b"\x00\x01\x02 rubbish\r\n\r\n".to_vec(), 400),
         (b"GET /o/nobody/write HTTP/1.1\r\n\r\n".to_vec(), 404),
         (format!("GET {} HTTP/1.1\r\n\r\n", good.path).into_bytes(), 405),
+        (
+            format!(
+                "POST {} HTTP/1.1\r\n\r\n",
+                good.path.replace("/write", "/cache?value=0")
+            )
+            .into_bytes(),
+            405,
+        ),
         (
             format!("POST {} HTTP/1.1\r\ncontent-length: 99999999\r\n\r\n", good.path).into_bytes(),
             413,

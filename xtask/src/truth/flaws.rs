@@ -13,9 +13,13 @@ use leaseproof_owner::{Expectation, Flaw};
 use std::collections::BTreeMap;
 use std::path::Path;
 
+/// The reference owner fills a cache, too.
+pub const FILL_CACHE: &str = "LEASEPROOF_FILL_CACHE=1";
+
 /// The flawed witnesses, and what must be said of each.
 const WITNESSES: &[(&str, Expectation)] = &[
     ("accept-all", witness(ScenarioId::PauseInsideWrite, &["LP002"], &[])),
+    ("accept-all", witness(ScenarioId::CacheFill, &["LP002"], &[])),
     (
         "forget-on-restart",
         witness(ScenarioId::StaleToken, &["LP002"], &["LP026"]),
@@ -97,6 +101,8 @@ pub fn run(
                     expectation.scenario.as_str(),
                     "--witness-flaw",
                     flaw,
+                    "--env",
+                    FILL_CACHE,
                 ];
                 arguments.extend(words.map(str::to_owned));
                 jobs.push(Job {

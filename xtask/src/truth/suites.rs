@@ -1,5 +1,6 @@
 //! Suites of the sound owner: proven, each of them.
 
+use super::flaws::FILL_CACHE;
 use super::gist::{codes, is_cannot_tell, sore_points};
 use super::{TruthArgs, progress};
 use crate::matrix::Matrix;
@@ -18,7 +19,8 @@ pub fn run(
     matrix: &mut Matrix,
     wrong: &mut Vec<String>,
 ) {
-    let quick: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
+    let mut quick: Vec<String> = quick(store).iter().map(|&word| word.to_owned()).collect();
+    quick.extend(["--env", FILL_CACHE].map(str::to_owned));
     let plain = vec!["--allow-shared-store".to_owned()];
     // The default plan's suites one at a time: they are what a newcomer runs.
     for (kind, count, plan, side_by_side) in [

@@ -39,9 +39,18 @@ Exit status: 0 proven, or it ended in order, 1 violated, 2 the call is wrong, 3 
 #[derive(Debug, Args)]
 #[command(after_help = HTTP_AFTER)]
 pub struct HttpArgs {
-    /// The resource: http://HOST:PORT, or with a path that goes before each request's.
+    /// The resource: http(s)://HOST:PORT, or with a path that goes before each request's.
     #[arg(long, value_name = "URL")]
     pub upstream: Upstream,
+    /// What the certificate of an https:// upstream is checked by [default: what the system trusts].
+    #[arg(long, value_name = "PEM")]
+    pub upstream_ca: Option<PathBuf>,
+    /// Listen by TLS with this certificate (chain).
+    #[arg(long, value_name = "PEM", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key.
+    #[arg(long, value_name = "PEM", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// The file of the greatest tokens, made if it isn't there.
     #[arg(long, value_name = "FILE")]
     pub marks: PathBuf,
@@ -214,7 +223,7 @@ pub enum TargetArgs {
     },
     /// A database: an error of the statement, or no changed row, refuses.
     Sql {
-        /// sqlite:PATH or postgres://…; any other by `command`.
+        /// sqlite:PATH, postgres://… or mysql://… (MariaDB, too); any other by `command`.
         url: String,
         /// The statement, with {token} and '{value}' in it.
         statement: String,

@@ -41,4 +41,7 @@ pub struct OwnerArgs {
     /// Print a line for each write too, as a monitor of its log may want.
     #[arg(long)]
     pub say_writes: bool,
+    /// Read the value after each write and fill a cache with it, as the scenario cache-fill asks.
+    #[arg(long)]
+    pub fill_cache: bool,
 }

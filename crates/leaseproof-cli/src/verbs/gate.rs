@@ -5,7 +5,7 @@ mod test;
 use super::{print_all, wrong};
 use crate::args::GateArgs;
 use crate::args::gate::{DialectName, FencedName, HttpArgs, Place, RedisArgs, SqlArgs};
-use leaseproof_gate::http::{Bound, Settings, methods};
+use leaseproof_gate::http::{Bound, Identity, Settings, methods};
 use leaseproof_gate::redis::{Fenced, UNDO, library, mark_of, script};
 use leaseproof_gate::sql::{Dialect, Fence};
 use leaseproof_lab::plan::parse_duration;
@@ -27,9 +27,19 @@ pub fn run(args: GateArgs) -> ExitCode {
 }
 
 fn http(args: HttpArgs) -> Result<ExitCode, String> {
+    let identity = args
+        .tls_cert
+        .zip(args.tls_key)
+        .map(|(certificate, key)| Identity { certificate, key });
+    let scheme = if identity.is_some() { "https" } else { "http" };
+    if args.upstream_ca.is_some() && args.upstream.secure.is_none() {
+        return Err("--upstream-ca: the upstream is http://, and shows no certificate: use https://".to_owned());
+    }
     let settings = Settings {
         listen: args.listen,
         upstream: args.upstream,
+        roots: args.upstream_ca,
+        identity,
         header: args
             .header
             .parse()
@@ -53,7 +63,7 @@ fn http(args: HttpArgs) -> Result<ExitCode, String> {
     };
     let keys = bound.keys();
     print_all(&format!(
-        "listening on http://{}\n{keys} keys have a mark{waits}\n",
+        "listening on {scheme}://{}\n{keys} keys have a mark{waits}\n",
         bound.address()
     ))?;
     match bound.run(stopped) {

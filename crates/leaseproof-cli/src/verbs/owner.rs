@@ -23,6 +23,7 @@ pub fn run(args: OwnerArgs) -> ExitCode {
         flaw: args.flaw,
         exit_on_loss: args.exit_on_loss,
         say_writes: args.say_writes,
+        fill_cache: args.fill_cache,
     };
     match Settings::from_env_and(given) {
         Ok(settings) => leaseproof_owner::main(settings),

@@ -17,17 +17,48 @@ fn calls_that_are_wrong() {
     let marks = marks.to_str().expect("text");
     let foreign = dir.path().join("diary");
     std::fs::write(&foreign, "my diary\n").expect("writes");
+    let diary = foreign.to_str().expect("text");
     let up = "http://127.0.0.1:1";
     let cases: &[(&[&str], &str)] = &[
-        (&["--upstream", "https://x", "--marks", marks], "plain http"),
+        (&["--upstream", "ftp://x", "--marks", marks], "http and https"),
+        (
+            &["--upstream", "http://x", "--marks", marks, "--upstream-ca", marks],
+            "shows no certificate",
+        ),
+        (
+            &[
+                "--upstream",
+                "https://x",
+                "--marks",
+                marks,
+                "--upstream-ca",
+                "/nowhere.pem",
+            ],
+            "/nowhere.pem",
+        ),
+        (
+            &["--upstream", "https://x", "--marks", marks, "--upstream-ca", diary],
+            "it has no certificate",
+        ),
+        (&["--upstream", up, "--marks", marks, "--tls-cert", diary], "--tls-key"),
+        (
+            &[
+                "--upstream",
+                up,
+                "--marks",
+                marks,
+                "--tls-cert",
+                diary,
+                "--tls-key",
+                diary,
+            ],
+            "it has no certificate",
+        ),
         (&["--upstream", "x:1", "--marks", marks], "http"),
         (&["--upstream", "http://u:p@x", "--marks", marks], "nothing else"),
         (&["--upstream", up], "--marks"),
         (&["--upstream", up, "--marks", "/nowhere/marks"], "/nowhere/marks"),
-        (
-            &["--upstream", up, "--marks", foreign.to_str().expect("text")],
-            "no marks file",
-        ),
+        (&["--upstream", up, "--marks", diary], "no marks file"),
         (&["--upstream", up, "--marks", marks, "--key", "query:x"], "path:N"),
         (
             &["--upstream", up, "--marks", marks, "--methods", "CONNECT"],

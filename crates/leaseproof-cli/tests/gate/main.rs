@@ -1,11 +1,13 @@
 //! `leaseproof gate` as a process: killed, traced, out of room, and called wrongly.
 
 mod bad;
+mod equality;
 mod faces;
-mod kills;
 #[path = "../../../leaseproof-gate/tests/http/resource.rs"]
 #[expect(dead_code, reason = "shared with the crate's own tests")]
 mod resource;
 mod rig;
 mod room;
+mod tls;
 mod trace;
+mod wire;

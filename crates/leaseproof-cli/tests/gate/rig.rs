@@ -17,6 +17,11 @@ pub struct GateProcess {
 impl GateProcess {
     /// Starts `PREFIX… leaseproof gate http …`.
     pub fn start(prefix: &[&str], upstream: SocketAddr, marks: &Path, more: &[&str]) -> Self {
+        Self::before(prefix, &format!("http://{upstream}"), marks, more)
+    }
+
+    /// The same, in front of this URL.
+    pub fn before(prefix: &[&str], upstream: &str, marks: &Path, more: &[&str]) -> Self {
         let words: Vec<&str> = ["setpriv", "--pdeathsig", "KILL", "--"]
             .iter()
             .chain(prefix)
@@ -24,14 +29,7 @@ impl GateProcess {
             .collect();
         let mut child = Command::new(words[0])
             .args(&words[1..])
-            .args([
-                BIN,
-                "gate",
-                "http",
-                "--upstream",
-                &format!("http://{upstream}"),
-                "--marks",
-            ])
+            .args([BIN, "gate", "http", "--upstream", upstream, "--marks"])
             .arg(marks)
             .args(more)
             .stdin(Stdio::null())
@@ -44,7 +42,8 @@ impl GateProcess {
         out.read_line(&mut line).expect("it speaks");
         let address = line
             .trim()
-            .strip_prefix("listening on http://")
+            .strip_prefix("listening on http")
+            .and_then(|it| it.trim_start_matches('s').strip_prefix("://"))
             .map(|it| it.parse().expect("an address"));
         let Some(address) = address else {
             let mut why = String::new();
@@ -66,6 +65,19 @@ impl Drop for GateProcess {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Sends these bytes, and reads until the other side ends: the status of the first answer (0: none), and all of it.
+pub fn raw(address: SocketAddr, bytes: &[u8]) -> (u16, String) {
+    let mut stream = TcpStream::connect(address).expect("it listens");
+    stream.set_read_timeout(Some(LONG * 2)).expect("a timeout");
+    // A request that is refused early may be cut while it is sent, and its answer end in a reset.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    let text = String::from_utf8_lossy(&answer).into_owned();
+    let status = text.split(' ').nth(1).and_then(|it| it.parse().ok()).unwrap_or(0);
+    (status, text)
 }
 
 /// The status that a write gets; none where the gate is gone.

@@ -51,28 +51,12 @@ pub fn run(target: &dyn Target, plan: &Plan) -> Report {
         steps.demand(Demand::LowerRefused, &[(0, first - 1, false), (0, first, true)]);
         steps.demand(Demand::GreaterAccepted, &[(1, first + 1, true)]);
         let nines = all_nines_above(first + 1);
-        steps.demand(
-            Demand::NumbersNotText,
-            &[
-                (1, nines, true),
-                (0, nines + 1, true),
-                (1, nines, false),
-                (0, nines + 1, true),
-            ],
-        );
+        steps.demand(Demand::NumbersNotText, &overtaken(1, nines));
         steps.demand(Demand::OrderNotEquality, &[(0, first, false), (1, nines + 1000, true)]);
         if plan.large {
             // The next number has no double of its own: it becomes this one.
             let exact = (1 << 53).max(steps.mark + 2) & !1;
-            steps.demand(
-                Demand::ExactNumbers,
-                &[
-                    (0, exact, true),
-                    (1, exact + 1, true),
-                    (0, exact, false),
-                    (1, exact + 1, true),
-                ],
-            );
+            steps.demand(Demand::ExactNumbers, &overtaken(0, exact));
         }
         steps.answer_applied();
         if let Some(command) = &plan.restart {
@@ -92,9 +76,21 @@ fn all_nines_above(token: u64) -> u64 {
     nines
 }
 
+/// A token, the next one of another holder, and what both are worth then.
+fn overtaken(holder: usize, token: u64) -> [(usize, u64, bool); 4] {
+    let (old, new) = ((holder, token), (1 - holder, token + 1));
+    [(old, true), (new, true), (old, false), (new, true)].map(|((holder, token), accept)| (holder, token, accept))
+}
+
 /// Restarts the resource, and asks with a stale token as soon as it answers.
 fn restart(steps: &mut Steps<'_>, command: &str, patience: Duration) {
-    let demand = Demand::RestartRemembered;
+    let (holds, says, fault) = remembered(steps, command, patience);
+    steps.answer(Demand::RestartRemembered, holds, says, fault);
+}
+
+fn remembered(steps: &mut Steps<'_>, command: &str, patience: Duration) -> (Truth, String, Option<Fault>) {
+    let cannot_tell = |says| (Truth::CannotTell, says, None);
+    let silent = |why| cannot_tell(format!("no answer within {patience:?} after it: {why}"));
     let done = Command::new("sh")
         .args(["-c", command])
         .stdin(Stdio::null())
@@ -102,78 +98,43 @@ fn restart(steps: &mut Steps<'_>, command: &str, patience: Duration) {
         .status();
     match done {
         Ok(status) if status.success() => {}
-        Ok(status) => {
-            steps.answer(
-                demand,
-                Truth::CannotTell,
-                format!("the restart command failed: {status}"),
-                None,
-            );
-            return;
-        }
-        Err(error) => {
-            steps.answer(
-                demand,
-                Truth::CannotTell,
-                format!("no shell for the restart command: {error}"),
-                None,
-            );
-            return;
-        }
+        Ok(status) => return cannot_tell(format!("the restart command failed: {status}")),
+        Err(error) => return cannot_tell(format!("no shell for the restart command: {error}")),
     }
     let until = Instant::now() + patience;
     let (mark, stale) = (steps.mark, steps.mark - 1);
-    loop {
-        steps.connect_anew();
-        match steps.try_once(stale) {
-            Outcome::Refused(_) => break,
-            Outcome::Accepted => {
-                let says = format!("token {stale} was accepted after a restart; {mark} had been accepted before it");
-                steps.answer(demand, Truth::No, format!("{stale} accepted"), Some(Fault::stale(says)));
-                return;
-            }
-            Outcome::Unknown(why) if Instant::now() >= until => {
-                steps.answer(
-                    demand,
-                    Truth::CannotTell,
-                    format!("no answer within {patience:?} after it: {why}"),
-                    None,
-                );
-                return;
-            }
-            Outcome::Unknown(_) => sleep(Duration::from_millis(50)),
+    match answered(steps, stale, until) {
+        Outcome::Refused(_) => {}
+        Outcome::Accepted => {
+            let says = format!("token {stale} was accepted after a restart; {mark} had been accepted before it");
+            return (Truth::No, format!("{stale} accepted"), Some(Fault::stale(says)));
         }
+        Outcome::Unknown(why) => return silent(why),
     }
     // It may refuse while it comes up; and it must let the holder of the mark go on.
+    match answered(steps, mark, until) {
+        Outcome::Accepted => (
+            Truth::Yes,
+            format!("{stale} refused after the restart, {mark} accepted"),
+            None,
+        ),
+        Outcome::Refused(why) => {
+            let says = format!("token {mark}, the greatest, was refused after a restart: {why}");
+            (Truth::No, format!("{mark} refused"), Some(Fault::refused(says)))
+        }
+        Outcome::Unknown(why) => silent(why),
+    }
+}
+
+/// Writes until it is told yes or no, at the longest until then.
+fn answered(steps: &mut Steps<'_>, token: u64, until: Instant) -> Outcome {
     loop {
-        match steps.try_once(mark) {
-            Outcome::Accepted => break,
-            Outcome::Refused(why) => {
-                let says = format!("token {mark}, the greatest, was refused after a restart: {why}");
-                steps.answer(demand, Truth::No, format!("{mark} refused"), Some(Fault::refused(says)));
-                return;
-            }
-            Outcome::Unknown(why) if Instant::now() >= until => {
-                steps.answer(
-                    demand,
-                    Truth::CannotTell,
-                    format!("no answer within {patience:?} after it: {why}"),
-                    None,
-                );
-                return;
-            }
-            Outcome::Unknown(_) => {
-                steps.connect_anew();
-                sleep(Duration::from_millis(50));
-            }
+        steps.connect_anew();
+        match steps.try_once(token) {
+            Outcome::Unknown(_) if Instant::now() < until => sleep(Duration::from_millis(50)),
+            outcome => return outcome,
         }
     }
-    steps.answer(
-        demand,
-        Truth::Yes,
-        format!("{stale} refused after the restart, {mark} accepted"),
-        None,
-    );
 }
 
 #[cfg(test)]

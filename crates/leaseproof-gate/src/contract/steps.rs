@@ -10,6 +10,8 @@ pub struct Steps<'a> {
     writers: [Box<dyn Writer>; 2],
     /// The greatest token that was accepted.
     pub mark: u64,
+    /// The greatest that came, accepted or not.
+    came: u64,
     /// The value that was accepted last.
     value: String,
     count: u64,
@@ -26,6 +28,7 @@ impl<'a> Steps<'a> {
             target,
             writers: [target.writer(0), target.writer(1)],
             mark: 0,
+            came: 0,
             value: String::new(),
             count: 0,
             run: run.to_owned(),
@@ -48,6 +51,8 @@ impl<'a> Steps<'a> {
             let value = self.fresh_value();
             let outcome = self.writers[holder].write(token, &value);
             let before = self.mark;
+            let came = self.came;
+            self.came = came.max(token);
             let holder = ["a", "b"][holder];
             let (holds, fault) = match (&outcome, accept) {
                 (Outcome::Accepted, true) => {
@@ -62,7 +67,8 @@ impl<'a> Steps<'a> {
                     continue;
                 }
                 (Outcome::Accepted, false) => {
-                    let says = format!("token {token} was accepted after {before}");
+                    let refused = if came > before { ", which was refused" } else { "" };
+                    let says = format!("token {token} was accepted after {came}{refused}");
                     (Truth::No, Some(Fault::stale(says)))
                 }
                 (Outcome::Refused(_), true) if demand == Demand::FirstAccepted => (Truth::CannotTell, None),
@@ -139,7 +145,8 @@ impl<'a> Steps<'a> {
                 self.answer(Demand::RefusedNotApplied, Truth::CannotTell, says, None);
             }
             Some(Ok(looks)) => {
-                let says = format!("read after {looks} refusals: the value before was there");
+                let s = if looks == 1 { "" } else { "s" };
+                let says = format!("read after {looks} refusal{s}: the value before was there");
                 self.answer(Demand::RefusedNotApplied, Truth::Yes, says, None);
             }
             Some(Err(fault)) => {

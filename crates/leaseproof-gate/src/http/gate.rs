@@ -1,12 +1,13 @@
 //! What the gate does with one request.
 
+use super::aloft::Aloft;
 use super::headers::{self, OVERRIDES};
 use super::refusal::Refusal;
 use super::settings::{Kind, Settings};
 use super::turns::{Flight, Turns};
 use super::upload::{Upload, Watch};
 use super::upstream::{NoAnswer, Way};
-use crate::marks::Marks;
+use crate::marks::Wishes;
 use crate::token;
 use http_body_util::{Either, Full};
 use hyper::body::{Bytes, Incoming};
@@ -19,20 +20,31 @@ use tokio::time::{Instant, sleep_until};
 /// What goes back to a client.
 pub type Answer = Response<Either<Incoming, Full<Bytes>>>;
 
-/// The gate's state, shared by all its connections.
+/// The gate as one thread has it.
 #[derive(Debug)]
 pub struct Gate {
     /// What it was told.
-    pub settings: Settings,
+    pub settings: Arc<Settings>,
     /// Whose turn it is.
-    pub turns: Turns,
+    pub turns: Arc<Turns>,
     /// The marks on disk.
-    pub marks: Marks,
-    /// The way to the upstream.
+    pub marks: Wishes,
+    /// The way to the upstream: this thread's own connections.
     pub way: Way,
 }
 
 impl Gate {
+    /// The same gate for another thread.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self {
+            settings: Arc::clone(&self.settings),
+            turns: Arc::clone(&self.turns),
+            marks: self.marks.clone(),
+            way: self.way.beside(),
+        }
+    }
+
     /// Answers one request.
     pub async fn answer(self: Arc<Self>, request: Request<Incoming>) -> Answer {
         let answered = match self.check(&request) {
@@ -96,8 +108,8 @@ impl Gate {
         // Whatever becomes of the client, the write is under way until the upstream answers.
         let (answer, answered) = oneshot::channel();
         let gate = Arc::clone(self);
-        tokio::spawn(async move { gate.fly(request, upload, flight, answer).await });
-        answered.await.unwrap_or(Err(Refusal::Late))
+        let write = async move { gate.fly(request, upload, flight, answer).await };
+        Aloft::new(write, answered).await.unwrap_or(Err(Refusal::Late))
     }
 
     /// Sends a write, and stays with it until its end.

@@ -1,41 +1,44 @@
 //! The gate in front of an HTTP resource.
 //!
-//! Start at [`Bound`]; `gate::Gate::answer` is what happens to one request, `turns` says who may go on when.
+//! Start at [`Bound`]; `gate::Gate::answer` is what happens to one request, `turns` says who may go on when. Connections
+//! belong to a worker each (`workers`).
 
+mod aloft;
 pub mod gate;
 mod headers;
 pub mod key;
 mod refusal;
 pub mod settings;
+pub mod tls;
 mod turns;
 mod upload;
 mod upstream;
+mod workers;
 
 pub use key::KeyRule;
 pub use settings::{Settings, Upstream, WRITING, methods};
+pub use tls::Identity;
 
 use crate::marks::{Journal, Marks, MarksError};
 use gate::Gate;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use std::convert::Infallible;
+use std::fmt;
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use tokio::net::TcpListener;
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, sleep};
+use tokio_rustls::TlsAcceptor;
 use turns::Turns;
 use upstream::Way;
+use workers::Workers;
 
 /// So many connections at a time; more wait in the listener's queue.
 const CONNECTIONS: usize = 4096;
 
-/// How long a client may take for a request's head.
-const HEAD: Duration = Duration::from_secs(30);
+/// So many more wait to be accepted, where the kernel allows it.
+const BACKLOG: i32 = 4096;
 
 /// Why there is no gate.
 #[derive(Debug, Error)]
@@ -43,6 +46,9 @@ pub enum GateError {
     /// Its marks.
     #[error("{0}")]
     Marks(#[from] MarksError),
+    /// Its certificates.
+    #[error("TLS: {0}")]
+    Tls(String),
     /// Its place.
     #[error("{0} can't be listened on: {1}; name another with --listen")]
     Listen(SocketAddr, io::Error),
@@ -52,14 +58,23 @@ pub enum GateError {
 }
 
 /// A gate that listens, and serves once it is run.
-#[derive(Debug)]
 pub struct Bound {
-    runtime: tokio::runtime::Runtime,
     listener: TcpListener,
-    gate: Arc<Gate>,
+    tls: Option<TlsAcceptor>,
+    gate: Gate,
+    marks: Marks,
     address: SocketAddr,
     keys: usize,
     settles: bool,
+}
+
+impl fmt::Debug for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bound")
+            .field("address", &self.address)
+            .field("gate", &self.gate)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Bound {
@@ -68,25 +83,31 @@ impl Bound {
     /// # Errors
     /// When either can't be.
     pub fn new(settings: Settings) -> Result<Self, GateError> {
+        let tls = match &settings.identity {
+            Some(identity) => Some(tls::towards_clients(identity).map_err(GateError::Tls)?),
+            None => None,
+        };
+        let way = Way::new(&settings.upstream, settings.roots.as_deref()).map_err(GateError::Tls)?;
         let (journal, found) = Journal::open(&settings.marks, settings.sync)?;
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let listen = settings.listen;
-        let listener = runtime
-            .block_on(TcpListener::bind(listen))
-            .map_err(|error| GateError::Listen(listen, error))?;
+        let listener = TcpListener::bind(listen).map_err(|error| GateError::Listen(listen, error))?;
+        // As many as the kernel lets wait: a burst of new clients is no reason to refuse any.
+        rustix::net::listen(&listener, BACKLOG).map_err(io::Error::from)?;
         let address = listener.local_addr()?;
         let keys = found.marks.len();
         let settles = !found.clean && keys > 0;
-        let gate = Arc::new(Gate {
-            turns: Turns::new(found, settings.settle, settings.most_keys),
-            marks: Marks::start(journal)?,
-            way: Way::new(&settings.upstream),
-            settings,
-        });
+        let marks = Marks::start(journal)?;
+        let gate = Gate {
+            turns: Arc::new(Turns::new(found, settings.settle, settings.most_keys)),
+            marks: marks.wishes(),
+            way,
+            settings: Arc::new(settings),
+        };
         Ok(Self {
-            runtime,
             listener,
+            tls,
             gate,
+            marks,
             address,
             keys,
             settles,
@@ -118,70 +139,52 @@ impl Bound {
     /// When the end can't be written down.
     pub fn run(self, stop: oneshot::Receiver<()>) -> Result<bool, GateError> {
         let Self {
-            runtime,
             listener,
+            tls,
             gate,
+            marks,
             ..
         } = self;
-        runtime.block_on(serve(listener, &gate, stop));
-        // Ends every task, and so every hold on the gate but this one.
-        runtime.shutdown_timeout(Duration::from_secs(1));
-        let Some(gate) = Arc::into_inner(gate) else {
-            return Ok(false);
-        };
-        let in_order = gate.turns.are_at_rest();
-        gate.marks.end(in_order)?;
+        let turns = Arc::clone(&gate.turns);
+        let workers = Workers::start(&gate, tls.as_ref())?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        runtime.block_on(accept(listener, &gate, workers, stop))?;
+        let in_order = turns.are_at_rest();
+        // The last of those who could wish for a mark.
+        drop(gate);
+        marks.end(in_order)?;
         Ok(in_order)
     }
 }
 
-async fn serve(listener: TcpListener, gate: &Arc<Gate>, mut stop: oneshot::Receiver<()>) {
+/// Hands connections to the workers in turn, until it is told to stop; then waits for what is under way.
+async fn accept(
+    listener: TcpListener,
+    gate: &Gate,
+    mut workers: Workers,
+    mut stop: oneshot::Receiver<()>,
+) -> io::Result<()> {
     let room = Arc::new(Semaphore::new(CONNECTIONS));
-    let (ending, ends) = watch::channel(());
-    loop {
-        let Ok(permit) = Arc::clone(&room).acquire_owned().await else {
-            return;
-        };
+    listener.set_nonblocking(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
         let accepted = tokio::select! {
             _ = &mut stop => break,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = accepted else {
+        match accepted.and_then(|(stream, _)| stream.into_std()) {
+            Ok(stream) => workers.give(stream, permit),
             // Out of file descriptors, for the moment.
-            sleep(Duration::from_millis(100)).await;
-            continue;
-        };
-        // Without it an answer may wait for the client's acknowledgement; with it nothing is lost if it fails.
-        let _ = stream.set_nodelay(true);
-        let gate = Arc::clone(gate);
-        let mut ends = ends.clone();
-        tokio::spawn(async move {
-            let service = service_fn(move |request| {
-                let gate = Arc::clone(&gate);
-                async move { Ok::<_, Infallible>(gate.answer(request).await) }
-            });
-            let connection = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .header_read_timeout(HEAD)
-                .serve_connection(TokioIo::new(stream), service);
-            tokio::pin!(connection);
-            // A client that went away is no concern of ours.
-            tokio::select! {
-                _ = connection.as_mut() => {}
-                _ = ends.changed() => {
-                    connection.as_mut().graceful_shutdown();
-                    let _ = connection.await;
-                }
-            }
-            drop(permit);
-        });
+            Err(_) => sleep(Duration::from_millis(100)).await,
+        }
     }
     drop(listener);
     let until = Instant::now() + gate.settings.patience;
     // Every connection ends after the answer that it is at.
-    let _ = ending.send(());
-    drop(ends);
+    workers.end_in_order();
     while Instant::now() < until && (gate.turns.flights() > 0 || room.available_permits() < CONNECTIONS) {
         sleep(Duration::from_millis(5)).await;
     }
+    workers.end();
+    Ok(())
 }

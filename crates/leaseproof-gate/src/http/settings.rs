@@ -1,8 +1,10 @@
 //! What a gate is told.
 
 use super::key::KeyRule;
+use super::tls::Identity;
 use hyper::Method;
 use hyper::header::HeaderName;
+use rustls::pki_types::ServerName;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -15,6 +17,10 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// The resource.
     pub upstream: Upstream,
+    /// What the upstream's certificate is checked by; none: what the system trusts.
+    pub roots: Option<PathBuf>,
+    /// The certificate that is shown to clients; none: they speak plain HTTP.
+    pub identity: Option<Identity>,
     /// The header that carries the token.
     pub header: HeaderName,
     /// Which resource a write is for.
@@ -90,6 +96,8 @@ pub struct Upstream {
     pub place: String,
     /// What stands in front of each path; no slash at its end.
     pub prefix: String,
+    /// The name that its certificate must have; none where it speaks plain HTTP.
+    pub secure: Option<ServerName<'static>>,
 }
 
 impl FromStr for Upstream {
@@ -98,9 +106,9 @@ impl FromStr for Upstream {
     fn from_str(text: &str) -> Result<Self, String> {
         let url =
             url::Url::parse(text).map_err(|error| format!("`{text}` is no URL: {error}: use http://HOST:PORT"))?;
-        if url.scheme() != "http" {
+        if !matches!(url.scheme(), "http" | "https") {
             return Err(format!(
-                "the gate speaks plain http to the upstream, not {}: put it on the upstream's own host, or behind its TLS",
+                "the gate speaks http and https to the upstream, not {}: use http://HOST:PORT",
                 url.scheme()
             ));
         }
@@ -110,8 +118,16 @@ impl FromStr for Upstream {
             );
         }
         let host = url.host_str().ok_or("the upstream has no host: use http://HOST:PORT")?;
+        let secure = match url.scheme() {
+            "https" => Some(
+                ServerName::try_from(host.trim_matches(['[', ']']).to_owned())
+                    .map_err(|error| format!("no certificate can have the name {host}: {error}"))?,
+            ),
+            _ => None,
+        };
         Ok(Self {
             place: format!("{host}:{}", url.port_or_known_default().unwrap_or(80)),
+            secure,
             prefix: url.path().trim_end_matches('/').to_owned(),
         })
     }

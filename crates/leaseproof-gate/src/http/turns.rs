@@ -2,7 +2,7 @@
 
 use super::refusal::Refusal;
 use crate::lane::{Ended, Lane, Offer, Start};
-use crate::marks::{Found, Marks};
+use crate::marks::{Found, Wishes};
 use leaseproof_model::name::Token;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -72,7 +72,7 @@ impl Turns {
     /// When it must not go on.
     pub async fn admit(
         &self,
-        marks: &Marks,
+        marks: &Wishes,
         key: &[u8],
         token: Token,
         (patience, settle): (Duration, Duration),

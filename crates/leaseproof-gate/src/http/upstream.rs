@@ -2,18 +2,24 @@
 //! one gives it back untouched.
 
 use super::settings::Upstream;
+use super::tls;
 use super::upload::Upload;
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use rustix::net::sockopt;
+use rustls::pki_types::ServerName;
+use std::fmt;
 use std::io;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
 
 /// So many connections are kept while nothing is sent on them.
 const KEPT: usize = 256;
@@ -35,10 +41,18 @@ pub enum NoAnswer {
 }
 
 /// The way to the upstream.
-#[derive(Debug)]
 pub struct Way {
     place: String,
+    tls: Option<(TlsConnector, ServerName<'static>)>,
     idle: Arc<Mutex<Vec<(Instant, Connection)>>>,
+}
+
+impl fmt::Debug for Way {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Way")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
 }
 
 /// One connection; it is closed when this is dropped.
@@ -56,10 +70,27 @@ impl Drop for Connection {
 
 impl Way {
     /// The way to this upstream; nothing is connected yet.
-    #[must_use]
-    pub fn new(upstream: &Upstream) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// When there is nothing that its certificate could be checked by.
+    pub fn new(upstream: &Upstream, roots: Option<&Path>) -> Result<Self, String> {
+        let tls = match &upstream.secure {
+            Some(name) => Some((tls::towards_upstream(roots)?, name.clone())),
+            None => None,
+        };
+        Ok(Self {
             place: upstream.place.clone(),
+            tls,
+            idle: Arc::default(),
+        })
+    }
+
+    /// A way of its own to the same upstream.
+    #[must_use]
+    pub fn beside(&self) -> Self {
+        Self {
+            place: self.place.clone(),
+            tls: self.tls.clone(),
             idle: Arc::default(),
         }
     }
@@ -127,13 +158,24 @@ impl Way {
             .map_err(late)??;
         stream.set_nodelay(true)?;
         watch_over(&stream)?;
-        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-        let driver = tokio::spawn(async move {
-            // Its end shows at the sender.
-            let _ = connection.await;
-        });
-        Ok(Connection { sender, driver })
+        match &self.tls {
+            None => over(stream).await,
+            Some((tls, name)) => {
+                let secured = timeout(CONNECT, tls.connect(name.clone(), stream)).await;
+                over(secured.map_err(late)??).await
+            }
+        }
     }
+}
+
+/// HTTP over a stream that is there.
+async fn over(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> io::Result<Connection> {
+    let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+    let driver = tokio::spawn(async move {
+        // Its end shows at the sender.
+        let _ = connection.await;
+    });
+    Ok(Connection { sender, driver })
 }
 
 /// A host that is gone says nothing: the kernel asks for it.

@@ -42,26 +42,18 @@ struct Wish {
     answer: oneshot::Sender<Result<(), NotWritten>>,
 }
 
-/// Writes marks down, from many tasks.
+/// The thread that writes marks down.
 #[derive(Debug)]
 pub struct Marks {
-    wishes: Sender<Wish>,
+    wishes: Wishes,
     thread: JoinHandle<Journal>,
 }
 
-impl Marks {
-    /// Starts the thread that owns the journal.
-    ///
-    /// # Errors
-    /// When there can be no thread.
-    pub fn start(journal: Journal) -> io::Result<Self> {
-        let (wishes, wished) = channel();
-        let thread = std::thread::Builder::new()
-            .name("marks".to_owned())
-            .spawn(move || run(journal, &wished))?;
-        Ok(Self { wishes, thread })
-    }
+/// Has marks written down, from any task.
+#[derive(Clone, Debug)]
+pub struct Wishes(Sender<Wish>);
 
+impl Wishes {
     /// Returns once the mark is written down.
     ///
     /// # Errors
@@ -74,11 +66,32 @@ impl Marks {
             answer,
         };
         let gone = || NotWritten(Arc::new(io::Error::other("its thread has ended")));
-        self.wishes.send(wish).map_err(|_| gone())?;
+        self.0.send(wish).map_err(|_| gone())?;
         answered.await.map_err(|_| gone())?
     }
+}
 
-    /// Ends the thread; with `in_order` nothing is under way, and the file says so.
+impl Marks {
+    /// Starts the thread that owns the journal.
+    ///
+    /// # Errors
+    /// When there can be no thread.
+    pub fn start(journal: Journal) -> io::Result<Self> {
+        let (wishes, wished) = channel();
+        let thread = std::thread::Builder::new()
+            .name("marks".to_owned())
+            .spawn(move || run(journal, &wished))?;
+        let wishes = Wishes(wishes);
+        Ok(Self { wishes, thread })
+    }
+
+    /// For whoever raises marks.
+    #[must_use]
+    pub fn wishes(&self) -> Wishes {
+        self.wishes.clone()
+    }
+
+    /// Ends the thread, once nobody has [`Wishes`] any more; with `in_order` nothing is under way, and the file says so.
     ///
     /// # Errors
     /// When that can't be written.

@@ -93,6 +93,101 @@ fn postgres() {
     );
 }
 
+#[cfg(feature = "mysql")]
+fn mariadb_url(server: &MariadbServer) -> String {
+    format!("mysql://root@localhost/test?socket={}", server.socket().display())
+}
+
+#[cfg(feature = "mysql")]
+fn apply_to(server: &MariadbServer, text: &str) {
+    let mut child = server
+        .client()
+        .arg("test")
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("it runs");
+    let mut input = child.stdin.take().expect("its input");
+    input.write_all(text.as_bytes()).expect("it reads");
+    drop(input);
+    assert!(child.wait().expect("it ends").success(), "{text}");
+}
+
+#[cfg(feature = "mysql")]
+#[test]
+fn mariadb() {
+    let mut server = match MariadbServer::start() {
+        Ok(server) => server,
+        Err(why) => return skip("mariadb", &why),
+    };
+    let place: SqlPlace = mariadb_url(&server).parse().expect("a URL");
+    in_three_ways(
+        "mariadb",
+        |text| apply_to(&server, text),
+        |write, key| sql(&place, write, key),
+        Dialect::Mysql,
+    );
+    // The fence is there now. What is no answer to the question of the token is none:
+    for (write, what) in [
+        ("UPDATE nowhere SET v = '{value}', token = {token}", "no table"),
+        ("UPDATE accounts SET v = '{value}' token = {token}", "no statement"),
+    ] {
+        let key = key();
+        apply_to(&server, &row(&key));
+        let report = sql(&place, write, &key);
+        assert_eq!(report.verdict, Verdict::CannotTell, "{what}: {}", report.text());
+    }
+    // A statement that names no token is refused from the first on, so that nothing can be told.
+    let nameless = sql(&place, "UPDATE accounts SET v = '{value}' WHERE {token} > 0", &key());
+    assert_eq!(nameless.verdict, Verdict::CannotTell, "{}", nameless.text());
+    // Killed, it remembers; and a server that is gone is no fence.
+    server.kill_and_start();
+    let stays = key();
+    apply_to(&server, &row(&stays));
+    let report = sql(&place, UPDATE, &stays);
+    assert_eq!(report.verdict, Verdict::Proven, "{}", report.text());
+    drop(server);
+    let gone = sql(&place, UPDATE, &stays);
+    assert_eq!(gone.verdict, Verdict::CannotTell, "{}", gone.text());
+}
+
+/// Fences that somebody wrote by hand, each broken in a way of its own.
+#[cfg(feature = "mysql")]
+#[test]
+fn mariadb_with_a_fence_that_is_broken() {
+    let server = match MariadbServer::start() {
+        Ok(server) => server,
+        Err(why) => return skip("mariadb_with_a_fence_that_is_broken", &why),
+    };
+    let place: SqlPlace = mariadb_url(&server).parse().expect("a URL");
+    let trigger = |condition: &str| {
+        format!(
+            "DELIMITER //\nCREATE OR REPLACE TRIGGER by_hand BEFORE UPDATE ON accounts FOR EACH ROW \
+             IF {condition} THEN SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = 'stale'; END IF//\nDELIMITER ;\n"
+        )
+    };
+    apply_to(&server, TABLE);
+    for (condition, fault) in [
+        ("OLD.token <> 0 AND NEW.token <> OLD.token", "greater-accepted LP026"),
+        (
+            "CAST(NEW.token AS CHAR) < CAST(OLD.token AS CHAR)",
+            "numbers-not-text LP026",
+        ),
+        ("NEW.token * 1e0 < OLD.token * 1e0", "exact-numbers LP002"),
+        ("OLD.token <> 0 AND NEW.token <= OLD.token", "same-accepted LP026"),
+    ] {
+        let key = key();
+        apply_to(&server, &trigger(condition));
+        apply_to(&server, &row(&key));
+        let report = sql(&place, UPDATE, &key);
+        assert_eq!(report.verdict, Verdict::Violated, "{condition}: {}", report.text());
+        assert!(
+            faults(&report).iter().any(|it| it == fault),
+            "{condition}: {}",
+            report.text()
+        );
+    }
+}
+
 #[test]
 fn mariadb_by_its_own_client() {
     let server = match MariadbServer::start() {

@@ -79,7 +79,10 @@ fn gate(
         upstream: Upstream {
             place: resource.to_string(),
             prefix: String::new(),
+            secure: None,
         },
+        roots: None,
+        identity: None,
         header: "fencing-token".parse().expect("a name"),
         key: KeyRule::Path(None),
         methods: WRITING.to_vec(),

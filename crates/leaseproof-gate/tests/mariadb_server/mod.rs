@@ -65,12 +65,17 @@ impl MariadbServer {
         Err(format!("mariadbd was not ready within 30 s: {}", log()))
     }
 
+    /// Where it listens.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
     /// Its own client, which is not connected to a database yet.
     pub fn client(&self) -> Command {
         let mut command = Command::new(program("LEASEPROOF_MARIADB", "mariadb"));
         command
             .arg("--no-defaults")
-            .arg(format!("--socket={}", self.folder.path().join("socket").display()));
+            .arg(format!("--socket={}", self.socket().display()));
         command
     }
 }

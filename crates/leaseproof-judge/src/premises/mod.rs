@@ -69,6 +69,8 @@ fn look(name: PremiseName, scene: &Scene<'_, '_, '_>) -> Seen {
         PremiseName::WriteHeld => resource::write_held(scene),
         PremiseName::SuccessorWrote => resource::successor_wrote(scene),
         PremiseName::HeldWritePlaced => resource::held_write_placed(scene),
+        PremiseName::ReadHeld => resource::read_held(scene),
+        PremiseName::FillSettled => resource::fill_settled(scene),
         PremiseName::ReplayRejected => resource::replay_rejected(scene),
         PremiseName::Swallowed => wire::swallowed(scene),
         PremiseName::Healed => wire::healed(scene),

@@ -1,7 +1,7 @@
 //! Premises about the protected resource.
 
 use super::scene::{Scene, Seen};
-use leaseproof_model::event::{Event, Write};
+use leaseproof_model::event::{Event, What, Write};
 
 /// The writes of this cycle.
 fn writes<'t, 'h>(scene: &Scene<'_, 't, 'h>) -> impl DoubleEndedIterator<Item = (&'h Event, &'h Write)> + 't {
@@ -68,6 +68,63 @@ pub(super) fn held_write_placed(scene: &Scene<'_, '_, '_>) -> Seen {
         }
         None => Seen::unknown(
             "the held write was never decided: let its client wait longer for an answer",
+            [held.id],
+        ),
+    }
+}
+
+/// The target's read of this cycle whose answer was held back: its connection, and the value.
+fn read<'h>(scene: &Scene<'_, '_, 'h>) -> Option<(&'h Event, u64, u64)> {
+    scene.timeline.held_reads.iter().copied().find_map(|event| {
+        let of_target = event.cycle == scene.cycle.number && event.owner.as_ref() == Some(scene.cycle.target);
+        match event.what {
+            What::ReadHeld { connection, value, .. } if of_target => Some((event, connection, value)),
+            _ => None,
+        }
+    })
+}
+
+pub(super) fn read_held(scene: &Scene<'_, '_, '_>) -> Seen {
+    match read(scene) {
+        Some((event, ..)) => Seen::yes("a read of the target was answered after the pause only", [event.id]),
+        None => Seen::unknown(
+            "no read of the target was under way at the fault: let it read the value more often",
+            [],
+        ),
+    }
+}
+
+/// What became of the value that was read before the pause: it was stored or refused, or its reader went on on the
+/// same connection without it. A reader that gave up the connection may never have got it, and shows nothing.
+pub(super) fn fill_settled(scene: &Scene<'_, '_, '_>) -> Seen {
+    let Some((held, connection, value)) = read(scene) else {
+        return Seen::unknown("no read was held: let the target read the value more often", []);
+    };
+    let target = Some(scene.cycle.target);
+    let after = |event: &Event| event.owner.as_ref() == target && event.id > held.id;
+    let mut fills = scene.timeline.fills.iter().filter(|(event, _)| after(event));
+    if let Some((event, fill)) = fills.clone().find(|(_, fill)| fill.value == value) {
+        let what = if fill.accepted { "stored" } else { "refused" };
+        return Seen::yes(
+            format!("the value read before the pause was {what}"),
+            [held.id, event.id],
+        );
+    }
+    let went_on = fills
+        .find(|(_, fill)| fill.connection == connection)
+        .map(|(event, _)| event.id);
+    let mut wrote = scene.timeline.writes.iter().filter(|(event, _)| after(event));
+    let wrote = wrote
+        .find(|(_, write)| write.connection == connection)
+        .map(|(event, _)| event.id);
+    match went_on.or(wrote) {
+        Some(id) => Seen::yes(
+            "the value read before the pause was dropped by its reader",
+            [held.id, id],
+        ),
+        None => Seen::unknown(
+            "the value read before the pause was never filled in: let its client wait longer for an answer, on a \
+             connection that it keeps",
             [held.id],
         ),
     }

@@ -5,6 +5,7 @@ use super::{Facts, evidence};
 use crate::words::ms;
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::LP007;
+use leaseproof_model::scenario::ScenarioId;
 use leaseproof_model::truth::Truth;
 use std::collections::BTreeSet;
 
@@ -20,6 +21,8 @@ pub(super) fn explain(facts: &Facts<'_, '_>, found: &[Finding], lost: &[u32]) ->
         found
             .iter()
             .filter(|it| OF_A_LOSS.contains(&it.rule.as_str()))
+            // Whoever fills a cache acts on no lease.
+            .filter(|_| timeline.ask.scenario != ScenarioId::CacheFill)
             .map(|it| it.cycle),
     );
     let mut causes = Vec::new();

@@ -29,7 +29,7 @@ pub(crate) use switch::Switch;
 
 use freeze::{Freeze, Spans};
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Coverage, Event, FaultKind, LabDeed, OwnerEvent, Reading, What, Write};
+use leaseproof_model::event::{Coverage, Event, FaultKind, Fill, LabDeed, OwnerEvent, Reading, What, Write};
 use leaseproof_model::history::History;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
@@ -58,6 +58,9 @@ pub(crate) struct Timeline<'h> {
     /// In the resource's own order, replays included.
     pub(crate) writes: Vec<(&'h Event, &'h Write)>,
     pub(crate) held_writes: Vec<&'h Event>,
+    /// Fills of the cache, in the resource's own order.
+    pub(crate) fills: Vec<(&'h Event, &'h Fill)>,
+    pub(crate) held_reads: Vec<&'h Event>,
     pub(crate) witness_restarts: Vec<&'h Event>,
     pub(crate) deeds: Vec<Deeded<'h>>,
     pub(crate) store: StoreCoverage,
@@ -82,6 +85,8 @@ impl<'h> Timeline<'h> {
             readings: Vec::new(),
             writes: Vec::new(),
             held_writes: Vec::new(),
+            fills: Vec::new(),
+            held_reads: Vec::new(),
             witness_restarts: Vec::new(),
             deeds: Vec::new(),
             store: StoreCoverage::default(),
@@ -140,6 +145,8 @@ impl<'h> Timeline<'h> {
                     self.writes.push((event, write));
                 }
                 What::WriteHeld { .. } => self.held_writes.push(event),
+                What::Fill(fill) => self.fills.push((event, fill)),
+                What::ReadHeld { .. } => self.held_reads.push(event),
                 What::WitnessRestarted { .. } => self.witness_restarts.push(event),
                 _ => {}
             }

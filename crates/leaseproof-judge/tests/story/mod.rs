@@ -209,6 +209,9 @@ impl Story {
                 serial += 1;
                 write.serial = serial;
             }
+            if let What::Fill(fill) = &mut event.what {
+                fill.after = serial;
+            }
         }
         History {
             ask: self.ask.clone(),

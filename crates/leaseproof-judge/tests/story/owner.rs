@@ -1,7 +1,7 @@
 //! What owners say, and what the resource, the relay and the shim see of them.
 
 use super::{Ms, Story, about, at};
-use leaseproof_model::event::{OwnerEvent, Said, Source, What, Wire, WireSeen, Write};
+use leaseproof_model::event::{Fill, OwnerEvent, Said, Source, What, Wire, WireSeen, Write};
 use leaseproof_model::name::Token;
 
 impl Story {
@@ -54,6 +54,21 @@ impl Story {
         };
         change(&mut write);
         self.push(Source::Witness, Some(owner), about(ms), What::Write(write))
+    }
+
+    /// A fill of the cache with this value, said to have this version (0: none).
+    pub fn filled(&mut self, ms: Ms, owner: &str, value: u64, token: u64, accepted: bool) -> &mut Self {
+        let fill = Fill {
+            after: 0,
+            connection: u64::from(owner.as_bytes()[0]),
+            value,
+            token: (token > 0).then_some(Token(token)),
+            bad_token: None,
+            accepted,
+            highest: None,
+            mode: self.ask.witness,
+        };
+        self.push(Source::Witness, Some(owner), about(ms), What::Fill(fill))
     }
 
     /// Writes every 50 ms from `from` to before `until`.

@@ -53,6 +53,47 @@ pub fn inside_write() -> Story {
     s
 }
 
+/// The value that `a1` has read before the pause: its write right before it.
+pub const READ: u64 = 14;
+
+/// `a1` has read the value and is paused before it fills the cache: with this version (0: none) it does so after the
+/// thaw, or not at all.
+#[must_use]
+pub fn cache_fill(witness: WitnessMode, fill: Option<(u64, bool)>) -> Story {
+    let premises = [
+        P::Exercised,
+        P::ReadHeld,
+        P::Frozen,
+        P::Expired,
+        P::TakenOver,
+        P::SuccessorWrote,
+        P::Thawed,
+        P::FillSettled,
+    ];
+    let mut s = held_until_pause(ScenarioId::CacheFill, &premises);
+    s.ask.witness = witness;
+    s.each(|event| match &mut event.what {
+        What::Write(write) => write.mode = witness,
+        What::CycleBegan { witness: mode, .. } => *mode = witness,
+        _ => {}
+    });
+    let read = What::ReadHeld {
+        connection: u64::from(b'a'),
+        value: READ,
+        version: Some(Token(1)),
+    };
+    s.filled(700.0, "a1", READ - 2, 1, true);
+    s.fault("a1", FaultKind::HoldRead, &phases(794.0, 795.0, THAW - 1.0));
+    s.of_owner(795.0, "a1", read);
+    s.paused("a1", FaultKind::PauseTree, PAUSE, THAW);
+    s.said(THAW + 1.0, "a1", OwnerEvent::Lost);
+    if let Some((version, accepted)) = fill {
+        s.filled(THAW + 2.0, "a1", READ, version, accepted);
+    }
+    taken_over(&mut s, "a1");
+    s
+}
+
 /// `b1` waits and is paused for longer than the TTL while `a1` holds; later `a1` lets go.
 #[must_use]
 pub fn waiting(thaw: f64, released: f64) -> Story {

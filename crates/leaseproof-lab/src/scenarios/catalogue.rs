@@ -37,6 +37,8 @@ pub enum Need {
     Shim,
     /// An owner that sends tokens (unless the plan requires them).
     Token,
+    /// An owner that reads the value, and fills the cache with it.
+    Fills,
     /// A store whose server leaseproof itself started: faults of a store meet no other.
     OwnServer,
     /// A store of several members, of which another can lead.
@@ -107,6 +109,25 @@ pub const ALL: &[Spec] = &[
         contender: true,
         witness: WitnessMode::Enforce,
         needs: &[Need::Token],
+    },
+    Spec {
+        id: ScenarioId::CacheFill,
+        does: "pauses the owner between its read of a value and its fill of a cache, until a successor's write was accepted",
+        sound: "sends the version that it read with the value: the stale one is refused; or drops it",
+        premises: &[
+            P::Exercised,
+            P::ReadHeld,
+            P::Frozen,
+            P::Expired,
+            P::TakenOver,
+            P::SuccessorWrote,
+            P::Thawed,
+            P::FillSettled,
+        ],
+        availability: false,
+        contender: true,
+        witness: WitnessMode::Enforce,
+        needs: &[Need::Fills],
     },
     Spec {
         id: ScenarioId::PauseWaiting,

@@ -1,5 +1,6 @@
 //! What is done to the owner: one script a scenario, all on the same `stage`.
 
+mod cache_fill;
 pub mod catalogue;
 mod clocks;
 mod draw;
@@ -95,6 +96,7 @@ fn script(id: Id, stage: &mut Stage<'_>) -> Step {
         Id::PauseAndGone => pauses::and_gone(stage),
         Id::PauseWithinMargin => keep::within_margin(stage),
         Id::PauseInsideWrite => inside_write::run(stage),
+        Id::CacheFill => cache_fill::run(stage),
         Id::PauseWaiting => waiting::run(stage),
         Id::ParentOnly => parts::parent_only(stage),
         Id::ChildOnly => parts::child_only(stage),

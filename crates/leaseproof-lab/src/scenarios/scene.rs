@@ -50,6 +50,10 @@ pub struct Known {
     pub stopped: bool,
     /// A write of it is held in flight.
     pub write_held: bool,
+    /// The answer to a read of it is held back.
+    pub read_held: bool,
+    /// How often it filled the cache.
+    pub fills: u64,
     /// Requests that the relay swallowed.
     pub swallowed: u64,
     /// Connections that the relay saw opened.
@@ -139,6 +143,16 @@ impl Scene {
                     let known = self.owners.entry(owner.clone()).or_default();
                     known.write_held = true;
                     known.wrote_token = token.is_some();
+                }
+            }
+            What::ReadHeld { .. } => {
+                if let Some(owner) = &event.owner {
+                    self.owners.entry(owner.clone()).or_default().read_held = true;
+                }
+            }
+            What::Fill(_) => {
+                if let Some(owner) = &event.owner {
+                    self.owners.entry(owner.clone()).or_default().fills += 1;
                 }
             }
             What::Said(said) => {

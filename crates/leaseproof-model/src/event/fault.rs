@@ -28,6 +28,8 @@ pub enum FaultKind {
     IdleDrop,
     /// A write is held in flight by the witness.
     HoldWrite,
+    /// The answer to a read of the value is held back by the witness.
+    HoldRead,
     /// The lease removed from the store.
     DeleteKey,
     /// The lease given to a silent successor.

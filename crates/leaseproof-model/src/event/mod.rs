@@ -7,6 +7,7 @@
 mod coverage;
 mod deed;
 mod fault;
+mod fill;
 mod reading;
 mod roles;
 mod said;
@@ -16,6 +17,7 @@ mod write;
 pub use coverage::Coverage;
 pub use deed::{Deed, LabDeed, Outcome};
 pub use fault::{FaultEvent, FaultKind, FaultPhase};
+pub use fill::Fill;
 pub use reading::{Held, Reading};
 pub use roles::{MemberRole, Role, Roles};
 pub use said::{OwnerEvent, Said};
@@ -162,6 +164,17 @@ pub enum What {
         /// The token that it carries.
         token: Option<Token>,
     },
+    /// Witness: the value was read, and the answer is held back.
+    ReadHeld {
+        /// The connection that it came on.
+        connection: u64,
+        /// The value: the serial number of the last accepted write; 0 before the first.
+        value: u64,
+        /// The value's version: that write's token.
+        version: Option<Token>,
+    },
+    /// Witness: the cache beside the value was filled, in the order of the writes.
+    Fill(Fill),
     /// Witness: it was killed (SIGKILL) and started again on its own journal.
     WitnessRestarted {
         /// The highest token that it knows after the restart.

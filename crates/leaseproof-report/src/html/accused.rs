@@ -85,7 +85,7 @@ fn accused_acts<'a>(finding: &Finding, record: &Record<'a>, grants: &[Grant]) ->
         .evidence
         .iter()
         .filter_map(|id| record.event(*id))
-        .filter(|event| matches!(&event.what, What::Write(_) | What::Said(_)))
+        .filter(|event| matches!(&event.what, What::Write(_) | What::Fill(_) | What::Said(_)))
         .filter(|event| {
             finding.owner.is_none() || finding.owner.as_deref() == event.owner.as_ref().map(|it| it.as_str())
         })

@@ -75,7 +75,7 @@ pub(crate) fn owner_lane(record: &Record<'_>, accused: &Accused, owner: &str, co
                 };
                 lane.marks.push(Mark::new(event, kind, WRITES_Y, colour, text, accused));
             }
-            What::WriteHeld { .. } => {
+            What::WriteHeld { .. } | What::ReadHeld { .. } => {
                 lane.marks.push(Mark::new(
                     event,
                     MarkKind::Other,
@@ -84,6 +84,13 @@ pub(crate) fn owner_lane(record: &Record<'_>, accused: &Accused, owner: &str, co
                     "held".to_owned(),
                     accused,
                 ));
+            }
+            What::Fill(fill) => {
+                let (kind, text) = match fill.accepted {
+                    true => (MarkKind::Accepted, String::new()),
+                    false => (MarkKind::Rejected, "fill rejected".to_owned()),
+                };
+                lane.marks.push(Mark::new(event, kind, WRITES_Y, colour, text, accused));
             }
             What::Ended { .. } => {
                 lane.marks.push(Mark::new(

@@ -150,6 +150,7 @@ fn is_routine(event: &Event) -> bool {
         What::Reading(_) | What::Chatter { .. } | What::WallReads { .. } => true,
         What::Wire(wire) => matches!(wire.seen, WireSeen::Request | WireSeen::Answer),
         What::Write(write) => write.accepted && !write.replay,
+        What::Fill(fill) => fill.accepted,
         What::Said(said) => matches!(
             said.event,
             OwnerEvent::Renewed

@@ -164,7 +164,7 @@ fn event<'a, 'b>(id: EventId, records: &'b [&'b Record<'a>]) -> Option<(&'b Reco
 fn telling<'a, 'b>(finding: &Finding, records: &'b [&'b Record<'a>]) -> Vec<(&'b Record<'a>, &'a Event)> {
     let named: Vec<_> = finding.evidence.iter().filter_map(|id| event(*id, records)).collect();
     let is_act = |it: &Event| {
-        matches!(it.what, What::Write(_) | What::Said(_))
+        matches!(it.what, What::Write(_) | What::Fill(_) | What::Said(_))
             && (finding.owner.is_none() || it.owner.as_ref().map(|it| it.as_str()) == finding.owner.as_deref())
     };
     if named.len() <= MOST_EVENTS {

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses a part of this fixture")]
 
-use leaseproof_model::event::{What, Write as Written};
+use leaseproof_model::event::{Fill, What, Write as Written};
 use leaseproof_model::name::OwnerName;
 use leaseproof_model::scenario::WitnessMode;
 use leaseproof_witness::{Place, Seen, Setup, Witness, WitnessFlaw};
@@ -66,6 +66,17 @@ impl Rig {
             })
             .collect()
     }
+
+    pub fn fills(&self) -> Vec<Fill> {
+        self.witness.settle().expect("settles");
+        let seen = self.seen.lock().expect("no panic before");
+        seen.iter()
+            .filter_map(|it| match &it.what {
+                What::Fill(fill) => Some(fill.clone()),
+                _ => None,
+            })
+            .collect()
+    }
 }
 
 pub struct Client {
@@ -100,6 +111,23 @@ impl Client {
         self.socket.read_exact(&mut body).expect("a body comes");
         let status = head[9..12].parse().expect("a status");
         (status, String::from_utf8(body).expect("text"))
+    }
+
+    /// A request without a body at another door of the same owner.
+    pub fn ask(&mut self, method: &str, door: &str, headers: &str) {
+        let path = self.path.replace("write", door);
+        let request = format!("{method} {path} HTTP/1.1\r\nhost: x\r\n{headers}content-length: 0\r\n\r\n");
+        self.socket.write_all(request.as_bytes()).expect("sends");
+    }
+
+    pub fn read(&mut self) -> String {
+        self.ask("GET", "value", "");
+        self.status().1
+    }
+
+    pub fn fill(&mut self, value: &str, headers: &str) -> u16 {
+        self.ask("PUT", &format!("cache?value={value}"), headers);
+        self.status().0
     }
 
     pub fn write(&mut self, token: u64) -> u16 {

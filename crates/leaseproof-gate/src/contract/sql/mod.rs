@@ -1,7 +1,11 @@
 //! A database: an error of the statement, or no row changed, says no.
 
+#[cfg(feature = "mysql")]
+mod mysql;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "mysql", feature = "postgres"))]
+mod server;
 mod sqlite;
 
 use super::target::{Outcome, Target, Template, Writer};
@@ -29,6 +33,9 @@ pub enum SqlPlace {
     /// A server's URL.
     #[cfg(feature = "postgres")]
     Postgres(String),
+    /// A server's URL; MariaDB's, too.
+    #[cfg(feature = "mysql")]
+    Mysql(String),
 }
 
 impl std::str::FromStr for SqlPlace {
@@ -42,7 +49,18 @@ impl std::str::FromStr for SqlPlace {
         if url.starts_with("postgres://") || url.starts_with("postgresql://") {
             return Ok(Self::Postgres(url.to_owned()));
         }
-        Err("use sqlite:PATH or postgres://…; any other database by `gate test command` and its own client".to_owned())
+        #[cfg(feature = "mysql")]
+        if let Some(rest) = url.strip_prefix("mysql://").or_else(|| url.strip_prefix("mariadb://")) {
+            let url = format!("mysql://{rest}");
+            return match mysql::url_fault(&url) {
+                None => Ok(Self::Mysql(url)),
+                Some(why) => Err(format!("the database's URL can't be used: {why}")),
+            };
+        }
+        Err(
+            "use sqlite:PATH, postgres://… or mysql://…; any other database by `gate test command` and its own client"
+                .to_owned(),
+        )
     }
 }
 
@@ -52,6 +70,8 @@ impl Target for SqlTarget {
             SqlPlace::Sqlite(_) => Box::new(sqlite::SqliteWriter::new(self.clone())),
             #[cfg(feature = "postgres")]
             SqlPlace::Postgres(_) => Box::new(postgres::PostgresWriter::new(self.clone())),
+            #[cfg(feature = "mysql")]
+            SqlPlace::Mysql(_) => Box::new(mysql::MysqlWriter::new(self.clone())),
         }
     }
 

@@ -1,7 +1,7 @@
 //! PostgreSQL.
 
-use super::{Outcome, SqlPlace, SqlTarget, Writer, changed};
-use std::time::Instant;
+use super::server::{Failed, patiently};
+use super::{Outcome, SqlPlace, SqlTarget, Writer};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
@@ -12,13 +12,6 @@ pub struct PostgresWriter {
     target: SqlTarget,
     runtime: Option<Runtime>,
     client: Option<Client>,
-}
-
-enum Failed {
-    Refused(String),
-    /// The transaction was ended for another's sake, and has changed nothing: the same can be asked again.
-    Again(String),
-    Unknown(String),
 }
 
 impl PostgresWriter {
@@ -89,28 +82,17 @@ fn failed(error: tokio_postgres::Error) -> Failed {
 impl Writer for PostgresWriter {
     fn write(&mut self, token: u64, value: &str) -> Outcome {
         let statement = self.target.write.fill(token, value);
-        let until = Instant::now() + self.target.patience;
-        let answer = loop {
-            match self.ask(&statement) {
-                Err(Failed::Again(_)) if Instant::now() < until => {}
-                answer => break answer,
-            }
-        };
-        match answer {
-            Ok(messages) => changed(messages.iter().fold(0, |rows, it| match it {
+        patiently(self.target.patience, || {
+            Ok(self.ask(&statement)?.iter().fold(0, |rows, it| match it {
                 SimpleQueryMessage::CommandComplete(more) => rows + more,
                 _ => rows,
-            })),
-            Err(Failed::Refused(why)) => Outcome::Refused(why),
-            Err(Failed::Unknown(why) | Failed::Again(why)) => Outcome::Unknown(why),
-        }
+            }))
+        })
     }
 
     fn read(&mut self) -> Result<String, String> {
         let query = self.target.read.as_ref().ok_or("there is no --read")?.plain();
-        let messages = self
-            .ask(&query)
-            .map_err(|(Failed::Refused(why) | Failed::Again(why) | Failed::Unknown(why))| why)?;
+        let messages = self.ask(&query).map_err(Failed::text)?;
         let row = messages.iter().find_map(|it| match it {
             SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
             _ => None,

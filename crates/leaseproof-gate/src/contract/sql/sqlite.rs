@@ -19,7 +19,7 @@ impl SqliteWriter {
     }
 
     #[cfg_attr(
-        not(feature = "postgres"),
+        not(any(feature = "mysql", feature = "postgres")),
         expect(irrefutable_let_patterns, reason = "the only kind then")
     )]
     fn connection(&mut self) -> Result<&Connection, Error> {

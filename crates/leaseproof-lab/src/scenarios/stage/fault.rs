@@ -78,11 +78,12 @@ impl Cut {
     }
 }
 
-/// A write held in flight.
-pub struct HeldWrite {
+/// A write held in flight, or a read without its answer.
+pub struct HeldRequest {
     handle: HoldHandle,
     owner: OwnerName,
     fault: u64,
+    kind: FaultKind,
 }
 
 pub(super) fn halt(error: &FaultError) -> Halt {
@@ -334,48 +335,71 @@ impl Stage<'_> {
         self.ask.require_token
     }
 
+    /// Whether the owner has filled the cache.
+    #[must_use]
+    pub fn fills(&self, owner: &OwnerName) -> bool {
+        self.scene.known(owner).fills > 0
+    }
+
     /// Holds the owner's next write in flight.
-    pub fn hold_write(&mut self, owner: &OwnerName) -> Step<HeldWrite> {
+    pub fn hold_write(&mut self, owner: &OwnerName) -> Step<HeldRequest> {
         self.say("holding a write in flight");
+        self.hold(owner, FaultKind::HoldWrite)
+    }
+
+    /// Holds back the answer to the owner's next read of the value.
+    pub fn hold_read(&mut self, owner: &OwnerName) -> Step<HeldRequest> {
+        self.say("holding back the answer to a read");
+        if let Some(known) = self.scene.owners.get_mut(owner) {
+            known.read_held = false;
+        }
+        self.hold(owner, FaultKind::HoldRead)
+    }
+
+    fn hold(&mut self, owner: &OwnerName, kind: FaultKind) -> Step<HeldRequest> {
         let fault = self.ready.warden.next_fault();
         let asked = boot_now();
-        self.hold_phase(owner, fault, FaultPhase::Asked, Moment::exact(asked));
-        let handle = self
-            .witness
-            .hold_next(owner)
-            .map_err(|error| Halt::Abandoned(error.to_string()))?;
+        self.hold_phase(owner, (fault, kind), FaultPhase::Asked, Moment::exact(asked));
+        let is_read = kind == FaultKind::HoldRead;
+        let handle = match is_read {
+            true => self.witness.hold_next_read(owner),
+            false => self.witness.hold_next(owner),
+        }
+        .map_err(|error| Halt::Abandoned(error.to_string()))?;
         let name = owner.clone();
         let patience = boot_now().plus(self.budget().ttl + self.budget().heartbeat * 2);
-        let held = self.wait(patience, None, |scene| scene.known(&name).write_held)?;
+        let held = self.wait(patience, None, |scene| {
+            let known = scene.known(&name);
+            if is_read { known.read_held } else { known.write_held }
+        })?;
         if !held {
-            return Err(Halt::Abandoned(format!("{owner} made no write that could be held")));
+            let what = if is_read { "read" } else { "write" };
+            return Err(Halt::Abandoned(format!("{owner} made no {what} that could be held")));
         }
-        self.hold_phase(owner, fault, FaultPhase::Confirmed, Moment::between(asked, boot_now()));
-        Ok(HeldWrite {
+        let confirmed = Moment::between(asked, boot_now());
+        self.hold_phase(owner, (fault, kind), FaultPhase::Confirmed, confirmed);
+        Ok(HeldRequest {
             handle,
             owner: owner.clone(),
             fault,
+            kind,
         })
     }
 
     /// Lets it go on.
-    pub fn let_go(&mut self, held: HeldWrite) -> Step {
+    pub fn let_go(&mut self, held: HeldRequest) -> Step {
         let asked = boot_now();
         held.handle
             .release()
             .map_err(|error| Halt::Abandoned(error.to_string()))?;
         let _ = self.witness.settle();
-        self.hold_phase(
-            &held.owner,
-            held.fault,
-            FaultPhase::Undone,
-            Moment::between(asked, boot_now()),
-        );
+        let undone = Moment::between(asked, boot_now());
+        self.hold_phase(&held.owner, (held.fault, held.kind), FaultPhase::Undone, undone);
         Ok(())
     }
 
-    fn hold_phase(&self, owner: &OwnerName, fault: u64, phase: FaultPhase, at: Moment) {
-        let event = bare_phase(fault, FaultKind::HoldWrite, phase, "witness");
+    fn hold_phase(&self, owner: &OwnerName, (fault, kind): (u64, FaultKind), phase: FaultPhase, at: Moment) {
+        let event = bare_phase(fault, kind, phase, "witness");
         self.record(Source::Fault, Some(owner), at, What::Fault(event));
     }
 }

@@ -2,6 +2,9 @@
 //!
 //! Where the witness fences, acceptance is the resource's fault. Where it only records, it accepts
 //! all: then the write is the owner's, after its lease was due, and never a straddling one.
+//! A cache that is filled with a stale value is one more such resource ([`fills`]).
+
+mod fills;
 
 use super::lp021::gives_the_tokens;
 use super::{Facts, evidence, of};
@@ -77,6 +80,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     groups
         .into_iter()
         .map(|(group, stale)| finding(timeline, &group, stale))
+        .chain(fills::judge(timeline))
         .collect()
 }
 
