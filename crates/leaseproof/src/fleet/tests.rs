@@ -26,6 +26,8 @@ enum Mood {
     Silent,
     /// A renewal is refused.
     Refusing,
+    /// The answer takes a while.
+    Slow,
     /// The answer comes when the TTL is over.
     Late,
     /// It panics.
@@ -38,6 +40,8 @@ struct World {
     held: HashMap<String, HolderId>,
     token: u64,
     log: Vec<(&'static str, String)>,
+    /// When something was asked for last.
+    asked: BootNanos,
     rung: bool,
     /// How many lines there are.
     lines: usize,
@@ -126,6 +130,7 @@ impl Pipelined for Fake {
         let now = boot_now();
         let (mood, what) = self.store.with(|world| {
             world.log.push((verb, key.clone()));
+            world.asked = now;
             let mood = world.moods.get(&key).copied().unwrap_or(Mood::Sound);
             let lost = matches!(mood, Mood::Lost | Mood::Silent);
             let what = match operation {
@@ -158,6 +163,7 @@ impl Pipelined for Fake {
         });
         let at = match mood {
             Mood::Silent => now.plus(timeout),
+            Mood::Slow => now.plus(100 * MS),
             Mood::Late => now.plus(1200 * MS),
             Mood::Broken => panic!("as told"),
             _ => now,
@@ -278,6 +284,27 @@ fn silence_bad_ends_one_and_ok_not_the_other() {
         drop(a);
         b.release().expect("released");
         store.with(|world| world.held.clear());
+    }
+}
+
+/// Validity counts from before the request left, however long the answer took.
+#[test]
+fn validity_ok_counts_from_before_the_request() {
+    let store = Told::default();
+    store.mood("a", Mood::Slow);
+    let fleet = store.fleet(6000 * MS);
+    let lease = fleet.acquire("a").expect("granted");
+    let mut last = BootNanos(0);
+    for _ in 0..4 {
+        let now = lease.valid_until();
+        let asked = store.with(|world| world.asked);
+        assert!(
+            now <= asked.plus(6000 * MS).minus(50 * MS),
+            "{now:?}, and it was asked at {asked:?}"
+        );
+        assert!(now > last, "it was renewed");
+        last = now;
+        until("renewed", || lease.valid_until() > last);
     }
 }
 
