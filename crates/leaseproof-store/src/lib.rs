@@ -4,6 +4,7 @@
 //! Everything blocks, and every call has a deadline of its own: a store that does not answer is an
 //! outcome (*unknown*), not a hang. Start at [`open_observer`], [`open_lease`] and [`open_inspector`].
 //!
+//! - [`Pipelined`]: many leases of one owner, on one connection; [`open_pipelined`] opens it (Redis)
 //! - [`Inspect`]: what a store shows beside the lease, and the list of what may be sent for it
 //! - [`url`]: which store, and how to reach it; [`role`]: which of its members leads
 //! - `patience`: time-outs count running time, so that a pause of ours is no time-out of the store
@@ -58,6 +59,7 @@ mod etcd;
 mod http;
 mod inspect;
 mod patience;
+mod pipelined;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "redis")]
@@ -76,6 +78,7 @@ mod zookeeper;
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
+pub use crate::pipelined::{Answered, Operation, Pipelined, Ticket, What, open_pipelined};
 pub use crate::role::{primary, role};
 pub use crate::url::StoreUrl;
 pub use crate::usual::usual_facts;

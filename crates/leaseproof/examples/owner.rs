@@ -1,10 +1,10 @@
 //! An owner built on the library, fit for `leaseproof verify -- target/release/examples/owner`.
 //!
 //! It gets store, key and times from the environment, writes to the resource as long as it has a permit, and prints
-//! what happens as JSON lines. It acquires anew after each loss, and releases when it is asked to end. Built with the
-//! feature `flaws`, it is broken as LEASEPROOF_LIB_FLAW says.
+//! what happens as JSON lines. It acquires anew after each loss, and releases when it is asked to end. With `--fleet` the
+//! lease is one of a fleet's. Built with the feature `flaws`, it is broken as LEASEPROOF_LIB_FLAW says.
 
-use leaseproof::{Budget, Event, Lease, Metrics, Options, Permit, Store};
+use leaseproof::{Budget, Event, Fleet, Lease, Metrics, Options, Permit, Store};
 use serde_json::json;
 use std::env;
 use std::error::Error;
@@ -32,7 +32,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let name = env::var("LEASEPROOF_OWNER").unwrap_or_else(|_| "example".to_owned());
     let mut resource = Resource::new(&env::var("LEASEPROOF_RESOURCE")?, &name)?;
     let metrics = Arc::new(Metrics::new());
-    let options = Options::new(&store, &key, &budget)
+    let options = match env::args().nth(1).as_deref() {
+        None => Options::new(&store, &key, &budget),
+        // The fleet is kept by its options, and by the lease.
+        Some("--fleet") => Fleet::new(&store, &budget)?.options(&key),
+        Some(other) => return Err(format!("{other} is unknown: give --fleet, or nothing").into()),
+    };
+    let options = options
         .owner(&name)
         .until(&stop)
         // A worker that is stuck for so long holds nobody up.

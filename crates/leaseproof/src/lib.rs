@@ -23,6 +23,7 @@
 //!
 //! - [`Budget`]: the numbers, and their assertion at startup
 //! - [`Options`], [`Lease`], [`Permit`]: acquire, hold, act
+//! - [`Fleet`]: very many leases, on one thread and one connection (Redis)
 //! - [`Lease::lost`], [`Lease::run`]: the asynchronous face; it needs no particular runtime
 //! - [`Event`], [`Metrics`]: what happened, and what is believed
 //! - [`PauseMeter`]: how long this process was stopped, at worst
@@ -33,9 +34,11 @@
 mod asynchronous;
 mod budget;
 mod clock;
+mod duty;
 mod error;
 mod event;
 mod flaw;
+mod fleet;
 pub mod guarantees;
 mod keeper;
 mod lease;
@@ -54,6 +57,7 @@ pub use error::{AcquireError, BudgetError, LockNotHeld, ReleaseError};
 pub use event::Event;
 #[cfg(feature = "flaws")]
 pub use flaw::Flaw;
+pub use fleet::{Fleet, Tally};
 pub use lease::Lease;
 pub use leaseproof_model::clock::BootNanos;
 pub use leaseproof_model::name::Token;

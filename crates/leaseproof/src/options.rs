@@ -3,9 +3,11 @@
 use crate::asynchronous::Acquiring;
 use crate::budget::Sound;
 use crate::clock::boot_now;
+use crate::duty::Duty;
 use crate::error::AcquireError;
 use crate::event::Event;
 use crate::flaw::Bent;
+use crate::fleet::Fleet;
 use crate::keeper::Keeper;
 use crate::lease::Lease;
 use crate::metrics::Metrics;
@@ -34,7 +36,10 @@ pub struct Options {
     ahead: Duration,
     by_guard: bool,
     observer: Option<Observer>,
-    metrics: Arc<Metrics>,
+    /// None: nobody reads them.
+    metrics: Option<Arc<Metrics>>,
+    /// Who renews, if not a thread of its own.
+    fleet: Option<Fleet>,
     bent: Bent,
 }
 
@@ -54,7 +59,8 @@ impl Options {
             ahead: Duration::from_millis(10),
             by_guard: false,
             observer: None,
-            metrics: Arc::new(Metrics::new()),
+            metrics: None,
+            fleet: None,
             bent: Bent::default(),
         }
     }
@@ -122,7 +128,7 @@ impl Options {
     /// Counts there.
     #[must_use]
     pub fn metrics(mut self, metrics: &Arc<Metrics>) -> Self {
-        self.metrics = Arc::clone(metrics);
+        self.metrics = Some(Arc::clone(metrics));
         self
     }
 
@@ -140,7 +146,11 @@ impl Options {
     /// When it was not granted in time, or the store or the budget can't be used.
     pub fn acquire(&self) -> Result<Lease, AcquireError> {
         let began = boot_now();
-        let lease = self.start()?;
+        self.wait(self.start()?, began)
+    }
+
+    /// Waits for one that is asked for already.
+    pub(crate) fn wait(&self, lease: Lease, began: BootNanos) -> Result<Lease, AcquireError> {
         loop {
             match lease.shared.phase() {
                 Phase::Waiting(last) => {
@@ -188,26 +198,41 @@ impl Options {
         Ok(())
     }
 
-    /// Starts the thread that asks for it.
+    /// By this fleet, and not by a thread of its own.
+    pub(crate) fn on(mut self, fleet: &Fleet) -> Self {
+        self.fleet = Some(fleet.clone());
+        self
+    }
+
+    /// Begins to ask for it: by a thread of its own, or by the fleet's.
     pub(crate) fn start(&self) -> Result<Lease, AcquireError> {
         let numbers = self.budget.less(self.store.early_slack())?;
-        let store = leaseproof_store::open_lease(&self.store.0, numbers.renew_timeout)?;
-        let shared = Arc::new(Shared::new(self.by_guard, self.bent));
-        let keeper = Keeper {
-            store,
+        let duty = |bell| Duty {
             key: self.key.clone(),
             owner: self.owner.clone().unwrap_or_else(usual_name),
             terms: Terms::of(&numbers, self.policy, self.ahead),
             work_limit: self.work_limit,
-            shared: Arc::clone(&shared),
+            shared: Arc::new(Shared::new(self.by_guard, self.bent, bell)),
             observer: self.observer.clone(),
-            metrics: Arc::clone(&self.metrics),
+            metrics: self.metrics.clone(),
             bent: self.bent,
         };
-        std::thread::Builder::new()
-            .name("lease".to_owned())
-            .spawn(move || keeper.run())
-            .map_err(AcquireError::Thread)?;
+        let shared = match &self.fleet {
+            Some(fleet) => fleet.join(|bell| duty(Some(bell)))?,
+            None => {
+                let store = leaseproof_store::open_lease(&self.store.0, numbers.renew_timeout)?;
+                let keeper = Keeper {
+                    store,
+                    duty: duty(None),
+                };
+                let shared = Arc::clone(&keeper.duty.shared);
+                std::thread::Builder::new()
+                    .name("lease".to_owned())
+                    .spawn(move || keeper.run())
+                    .map_err(AcquireError::Thread)?;
+                shared
+            }
+        };
         Ok(Lease {
             shared,
             key: self.key.clone(),

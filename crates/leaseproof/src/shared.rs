@@ -5,6 +5,7 @@
 
 use crate::clock::boot_now;
 use crate::flaw::Bent;
+use crate::fleet::Bell;
 use crate::permit::Permit;
 use crate::protocol::{Change, Loss, Validity};
 use leaseproof_model::clock::BootNanos;
@@ -54,12 +55,14 @@ pub(crate) struct Shared {
     pub(crate) by_guard: bool,
     inner: Mutex<Inner>,
     changed: Condvar,
+    /// By which the thread of a fleet is called.
+    bell: Option<Bell>,
     #[cfg_attr(not(feature = "flaws"), expect(dead_code, reason = "there is none"))]
     bent: Bent,
 }
 
 impl Shared {
-    pub(crate) fn new(by_guard: bool, bent: Bent) -> Self {
+    pub(crate) fn new(by_guard: bool, bent: Bent, bell: Option<Bell>) -> Self {
         Self {
             validity: Validity::default(),
             worked: AtomicU64::new(0),
@@ -70,6 +73,7 @@ impl Shared {
                 wakers: Vec::new(),
             }),
             changed: Condvar::new(),
+            bell,
             bent,
         }
     }
@@ -179,10 +183,14 @@ impl Shared {
     /// Asks for the end. The first reason counts.
     pub(crate) fn ask(&self, wish: Wish) {
         let mut inner = self.lock();
-        if inner.wish == Wish::Hold {
+        let is_new = inner.wish == Wish::Hold && wish != Wish::Hold;
+        if is_new {
             inner.wish = wish;
         }
         self.wake(inner);
+        if let Some(bell) = self.bell.as_ref().filter(|_| is_new) {
+            bell.ring();
+        }
     }
 
     /// Waits for a change, but no longer than to `until`, and not for long: who waits looks again.

@@ -9,6 +9,7 @@ use crate::value::parse_stored;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
+use std::io::Write;
 
 /// How many keys one transaction asks about: the server does nothing else meanwhile, for well under a
 /// millisecond.
@@ -46,8 +47,8 @@ pub(crate) fn command(into: &mut Vec<u8>, words: &[&[u8]]) {
 }
 
 fn digits(into: &mut Vec<u8>, number: usize) {
-    into.extend_from_slice(number.to_string().as_bytes());
-    into.extend_from_slice(b"\r\n");
+    // Writing to memory can't fail.
+    let _ = write!(into, "{number}\r\n");
 }
 
 /// Writes the question anew.

@@ -4,22 +4,15 @@ use crate::OneOfMany;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::redis::batch::{self, ExpiryCommand, KEYS, Strange, command};
-use crate::redis::server::Server;
-use crate::redis::wire::{Part, Scanner};
+use crate::redis::batch::{self, ExpiryCommand, KEYS, Strange};
+use crate::redis::socket::{Socket, unreachable};
 use crate::url::RedisUrl;
-use crate::wire::{Gate, Gated, Tls};
+use crate::wire::Tls;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
-use std::io;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::{Builder, Runtime};
-
-/// How much is read at a time.
-const CHUNK: usize = 32 * 1024;
 
 /// A role that was asked for longer ago is asked for again: a server that becomes a replica, or is none any more,
 /// keeps its connections, and says nothing of it to those that read.
@@ -39,13 +32,11 @@ pub(crate) struct Many {
 /// An open connection. One that a request failed on is never used again, so that no answer is taken
 /// for that of another request.
 struct Link {
-    stream: Gated,
+    socket: Socket,
     epoch: Option<String>,
     replica: bool,
     /// When it was asked for its role.
     known: BootNanos,
-    question: Vec<u8>,
-    scanner: Scanner,
 }
 
 impl Many {
@@ -110,20 +101,20 @@ impl Many {
             Some(link) => self.again_known(&runtime, link, &mut patience)?,
             None => self.connect(&runtime, &mut patience)?,
         };
-        batch::question(&mut link.question, keys, self.expiry);
-        link.scanner.clear();
+        batch::question(&mut link.socket.question, keys, self.expiry);
+        link.socket.scanner.clear();
         let asked = boot_now();
         let done = runtime.block_on(async {
-            let work = pin!(link.exchange(|parts| batch::is_whole(parts, keys.len())));
+            let work = pin!(link.socket.exchange(|parts| batch::is_whole(parts, keys.len())));
             patience.wait(work).await
         });
         let during = Moment::between(asked, boot_now());
         self.runtime = Some(runtime);
         match done {
             None => Err(StoreError::TimedOut(self.timeout)),
-            Some(Err(error)) => Err(self.unreachable(&error)),
+            Some(Err(error)) => Err(unreachable(&self.url, &error)),
             Some(Ok(())) => {
-                let readings = batch::readings(&link.scanner, keys, self.expiry, during, link.epoch.as_deref());
+                let readings = batch::readings(&link.socket.scanner, keys, self.expiry, during, link.epoch.as_deref());
                 self.link = Some(link);
                 Ok(readings)
             }
@@ -147,7 +138,7 @@ impl Many {
             let work = pin!(self.open());
             patience.wait(work).await
         });
-        link.unwrap_or_else(|| Err(self.unreachable(&format!("no answer within {allowed:?}"))))
+        link.unwrap_or_else(|| Err(unreachable(&self.url, &format!("no answer within {allowed:?}"))))
     }
 
     /// The same connection, after its server was asked for its role.
@@ -161,34 +152,12 @@ impl Many {
     }
 
     async fn open(&self) -> Result<Link, StoreError> {
-        let stream = Gated::connect(
-            &self.url.place().host,
-            self.url.place().port,
-            self.tls.as_ref(),
-            Arc::new(Gate::default()),
-        )
-        .await
-        .map_err(|error| self.unreachable(&error))?;
         let mut link = Link {
-            stream,
+            socket: Socket::open(&self.url, self.tls.as_ref()).await?,
             epoch: None,
             replica: false,
             known: boot_now(),
-            question: Vec::new(),
-            scanner: Scanner::default(),
         };
-        match (&self.url.user, &self.url.password) {
-            (Some(user), Some(password)) => {
-                let words = [&b"AUTH"[..], user.as_bytes(), password.as_bytes()];
-                self.must(&mut link, &words).await?;
-            }
-            (None, Some(password)) => self.must(&mut link, &[b"AUTH", password.as_bytes()]).await?,
-            _ => {}
-        }
-        if self.url.db != 0 {
-            self.must(&mut link, &[b"SELECT", self.url.db.to_string().as_bytes()])
-                .await?;
-        }
         self.learn_role(&mut link).await?;
         Ok(link)
     }
@@ -196,38 +165,9 @@ impl Many {
     /// Asks who answers, and whether as a replica.
     async fn learn_role(&self, link: &mut Link) -> Result<(), StoreError> {
         link.known = boot_now();
-        let mut info = String::new();
-        for section in [&b"server"[..], b"replication"] {
-            match self.one(link, &[b"INFO", section]).await? {
-                Part::Bulk(place) => info.push_str(&String::from_utf8_lossy(link.scanner.text(place))),
-                // A read-only user may not be allowed to ask; then the epoch stays unknown.
-                Part::Error(place) if link.scanner.text(place).starts_with(b"NOPERM") => {}
-                Part::Error(place) => {
-                    return Err(self.refused(String::from_utf8_lossy(link.scanner.text(place)).into_owned()));
-                }
-                _ => {}
-            }
-        }
-        let server = Server::parse(&info);
+        let server = link.socket.server(&self.url).await?;
         (link.epoch, link.replica) = (server.epoch(), server.is_replica());
         Ok(())
-    }
-
-    async fn one(&self, link: &mut Link, words: &[&[u8]]) -> Result<Part, StoreError> {
-        link.question.clear();
-        link.scanner.clear();
-        command(&mut link.question, words);
-        link.exchange(|parts| !parts.is_empty())
-            .await
-            .map_err(|error| self.unreachable(&error))?;
-        Ok(link.scanner.parts[0])
-    }
-
-    async fn must(&self, link: &mut Link, words: &[&[u8]]) -> Result<(), StoreError> {
-        match self.one(link, words).await? {
-            Part::Error(place) => Err(self.refused(String::from_utf8_lossy(link.scanner.text(place)).into_owned())),
-            _ => Ok(()),
-        }
     }
 
     fn refused(&self, why: String) -> StoreError {
@@ -235,32 +175,6 @@ impl Many {
             url: self.url.to_string(),
             why,
         }
-    }
-
-    fn unreachable(&self, why: &impl ToString) -> StoreError {
-        StoreError::Unreachable {
-            url: self.url.to_string(),
-            why: why.to_string(),
-        }
-    }
-}
-
-impl Link {
-    /// Sends the question and reads until the answer is whole.
-    async fn exchange(&mut self, is_whole: impl Fn(&[Part]) -> bool) -> io::Result<()> {
-        self.stream.write_all(&self.question).await?;
-        self.stream.flush().await?;
-        let mut chunk = vec![0; CHUNK];
-        while !is_whole(&self.scanner.parts) {
-            match self.stream.read(&mut chunk).await? {
-                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-                count => self.scanner.take(&chunk[..count]).map_err(|_| {
-                    let says = "it answers in another protocol: is it a Redis server?";
-                    io::Error::new(io::ErrorKind::InvalidData, says)
-                })?,
-            }
-        }
-        Ok(())
     }
 }
 

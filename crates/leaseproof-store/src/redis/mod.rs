@@ -19,12 +19,14 @@ mod many;
 mod monitor;
 mod observer;
 mod owner;
+mod pipelined;
 mod quorum;
 mod script;
 mod sentinels;
 mod server;
 mod slots;
 mod slow_log;
+mod socket;
 mod tools;
 mod wire;
 
@@ -32,7 +34,7 @@ use crate::error::StoreError;
 use crate::inspect::Inspect;
 use crate::patience::Patience;
 use crate::url::{RedisUrl, Way};
-use crate::{Administer, Lease, Observe};
+use crate::{Administer, Lease, Observe, Pipelined};
 use leaseproof_model::event::Role;
 use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
@@ -66,6 +68,15 @@ pub(crate) fn lease(url: &RedisUrl, connect_timeout: Duration) -> Result<Box<dyn
         Way::Quorum => Box::new(quorum::Owner::open(url, connect_timeout)?),
         _ => Box::new(Owner::open(url, connect_timeout)?),
     })
+}
+
+/// See [`open_pipelined`](crate::open_pipelined).
+pub(crate) fn pipelined(url: &RedisUrl, timeout: Duration) -> Result<Box<dyn Pipelined>, StoreError> {
+    match url.way {
+        Way::Server => Ok(Box::new(pipelined::Line::open(url, timeout)?)),
+        // An answer there counts only once others have confirmed it, or comes of several servers.
+        _ => Err(crate::pipelined::none(url)),
+    }
 }
 
 /// See [`early_slack`](crate::early_slack).

@@ -50,7 +50,7 @@ pub(crate) fn grant(
     )
 }
 
-fn applied(number: i64) -> Result<(), Refusal> {
+pub(crate) fn applied(number: i64) -> Result<(), Refusal> {
     match number {
         1 => Ok(()),
         -1 => Err(Refusal::NotTheHolder),

@@ -118,11 +118,18 @@ impl Server {
 
 /// An error of the server, in our words.
 pub(crate) fn refusal(url: &RedisUrl, error: &ServerError) -> StoreError {
-    let words = match error.details() {
-        Some(details) => format!("{} {details}", error.code()),
-        None => error.code().to_owned(),
-    };
-    let hint = match error.code() {
+    refusal_in(
+        url,
+        match error.details() {
+            Some(details) => format!("{} {details}", error.code()),
+            None => error.code().to_owned(),
+        },
+    )
+}
+
+/// The same, from the words that came off the wire: the first is the error's code.
+pub(crate) fn refusal_in(url: &RedisUrl, words: String) -> StoreError {
+    let hint = match words.split(' ').next().unwrap_or_default() {
         "NOAUTH" => ": put the password into the URL, redis://:PASSWORD@host",
         "WRONGPASS" => ": user or password of the URL are wrong",
         "NOPERM" => ": this user lacks a permission",

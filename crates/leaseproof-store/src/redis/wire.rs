@@ -55,6 +55,13 @@ impl Scanner {
         self.skip = 0;
     }
 
+    /// Forgets the parts that were found, and keeps what has come of the next.
+    pub(crate) fn forget_parts(&mut self) {
+        self.parts.clear();
+        self.bytes.drain(..self.at);
+        self.at = 0;
+    }
+
     /// The text of a part.
     pub(crate) fn text(&self, place: Place) -> &[u8] {
         &self.bytes[place.from..place.from + place.length]
