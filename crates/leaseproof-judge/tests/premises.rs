@@ -139,6 +139,15 @@ const BROKEN: &[Broken] = &[
         without_wire(scenarios::blackhole(), WireSeen::RequestSwallowed)
     }),
     (P::Healed, || without_phase(scenarios::blackhole(), FaultPhase::Undone)),
+    (P::AnswerUnread, || {
+        without_wire(scenarios::pause_renewing(), WireSeen::Delivered)
+    }),
+    // It had given the answer up by then.
+    (P::AnswerUnread, || {
+        let mut s = scenarios::pause_renewing();
+        s.attempt(790.0, "a1", OwnerEvent::RenewFailed, 3);
+        s
+    }),
     (P::WasReset, || {
         without_wire(scenarios::network(ScenarioId::Reset), WireSeen::Reset)
     }),

@@ -3,8 +3,9 @@
 
 mod story;
 
-use leaseproof_model::event::{OwnerEvent, What};
+use leaseproof_model::event::{FaultPhase, OwnerEvent, What};
 use leaseproof_model::scenario::PremiseName;
+use leaseproof_model::truth::Truth;
 use std::time::Duration;
 use story::flaws::*;
 use story::pauses::{self, THAW};
@@ -153,4 +154,41 @@ fn whoever_stood_still_gave_nothing_back_by_its_exit() {
     };
     assert!(expired(exits_at_the_thaw(true)));
     assert!(!expired(exits_at_the_thaw(false)));
+}
+
+/// `a1` exits as its session ends, behind a network that swallows all that it sends. `cut`: until then, or only
+/// until a moment before.
+fn exits_behind_a_blackhole(cut: bool) -> Story {
+    let mut s = scenarios::blackhole();
+    let gone = pauses::EXPIRY + 4.0;
+    s.without(|event| {
+        let mine = event.owner.as_ref().is_some_and(|owner| owner.as_str() == "a1");
+        let fault = matches!(event.what, What::Fault(_));
+        mine && !fault && event.at.earliest > story::at(1690.0)
+    });
+    s.ended(gone - 20.0, "a1", false);
+    if !cut {
+        s.each(|event| {
+            if let What::Fault(fault) = &mut event.what
+                && fault.phase == FaultPhase::Undone
+            {
+                event.at = story::about(gone - 300.0);
+            }
+        });
+    }
+    in_session(s)
+}
+
+#[test]
+fn whoever_exits_behind_a_blackhole_gave_nothing_back() {
+    let expired = |story: Story| {
+        let judged = story.judged();
+        let premise = judged.premises.iter().find(|it| it.name == PremiseName::Expired);
+        premise.map(|it| (it.holds, it.says.clone()))
+    };
+    assert_eq!(expired(exits_behind_a_blackhole(true)).map(|it| it.0), Some(Truth::Yes));
+    assert_ne!(
+        expired(exits_behind_a_blackhole(false)).map(|it| it.0),
+        Some(Truth::Yes)
+    );
 }

@@ -73,6 +73,7 @@ mod wire;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+pub use crate::clock::boot_now;
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};

@@ -3,7 +3,6 @@
 //! It is a thread of its own, so that a busy executor or a long computation starves no renewal; and it renews only
 //! as long as somebody works: the guard is there, and the work has shown a sign of life within the agreed time.
 
-use crate::clock::boot_now;
 use crate::event::Event;
 use crate::flaw::Bent;
 use crate::metrics::Metrics;
@@ -12,6 +11,7 @@ use crate::protocol::{Answer, Change, Loss, Protocol, Step, Terms};
 use crate::shared::{Phase, SLICE, Shared, Wish};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
+use leaseproof_store::boot_now;
 use leaseproof_store::{Done, Grant, Lease};
 use std::sync::Arc;
 use std::time::Duration;

@@ -25,6 +25,7 @@
 //! - [`Options`], [`Lease`], [`Permit`]: acquire, hold, act
 //! - [`Lease::lost`], [`Lease::run`]: the asynchronous face; it needs no particular runtime
 //! - [`Event`], [`Metrics`]: what happened, and what is believed
+//! - [`Line`]: an event as a line that `leaseproof verify` and `watch` read
 //! - [`PauseMeter`]: how long this process was stopped, at worst
 //! - [`protocol`]: the pure core
 //!
@@ -32,13 +33,13 @@
 
 mod asynchronous;
 mod budget;
-mod clock;
 mod error;
 mod event;
 mod flaw;
 pub mod guarantees;
 mod keeper;
 mod lease;
+mod line;
 mod metrics;
 mod options;
 mod pause_meter;
@@ -49,7 +50,6 @@ mod store;
 
 pub use asynchronous::{Lost, Run};
 pub use budget::{Budget, Sound};
-pub use clock::boot_now;
 pub use error::{AcquireError, BudgetError, LockNotHeld, ReleaseError};
 pub use event::Event;
 #[cfg(feature = "flaws")]
@@ -57,6 +57,8 @@ pub use flaw::Flaw;
 pub use lease::Lease;
 pub use leaseproof_model::clock::BootNanos;
 pub use leaseproof_model::name::Token;
+pub use leaseproof_store::boot_now;
+pub use line::Line;
 pub use metrics::Metrics;
 pub use options::Options;
 pub use pause_meter::PauseMeter;

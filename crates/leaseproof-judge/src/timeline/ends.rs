@@ -6,7 +6,7 @@ use super::owner::Owner;
 use super::{Deeded, Fault, answered_slowly};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Deed, Event, FaultKind, Outcome, OwnerEvent, Reading};
+use leaseproof_model::event::{Deed, Event, FaultKind, Outcome, OwnerEvent, Reading, Wire, WireSeen};
 use leaseproof_model::moment::Moment;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -32,6 +32,7 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
         if end.kind == EndKind::LostByStore {
             continue;
         }
+        let reached = |owner: usize| !was_cut_off(&owners[owner], end.seen, faults);
         let surely_early = |at: Moment| {
             grant
                 .expiry
@@ -59,6 +60,7 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
             end.kind = EndKind::Released;
             end.at = both(end.seen, at);
         } else if let By::Owner(owner) = grant.by
+            && reached(owner)
             && (end.kind != EndKind::Expired
                 || grant.expiry.map_or(grant.bound.is_some(), |expiry| {
                     end.seen.earliest.plus(JITTER) < expiry.earliest
@@ -112,6 +114,25 @@ fn lab_released(by: By, seen: Moment, deeds: &[Deeded<'_>]) -> Option<Moment> {
 /// Who stood still then, and for longer than a request is on its way, released nothing, whatever it says or does later.
 fn stood_still(owner: &Owner<'_>, seen: Moment) -> bool {
     owner.frozen.contain(seen.earliest.minus(ON_ITS_WAY), seen.latest)
+}
+
+/// Whose every byte to the store was swallowed then, and for longer than a request is on its way, released nothing.
+fn was_cut_off(owner: &Owner<'_>, seen: Moment, faults: &[Fault<'_>]) -> bool {
+    faults
+        .iter()
+        .filter(|fault| fault.kind == FaultKind::Blackhole && fault.owner() == Some(owner.name.as_str()))
+        .any(|fault| {
+            let Some(began) = fault.began() else { return false };
+            let lasted = began.latest <= seen.earliest.minus(ON_ITS_WAY)
+                && fault.ended().is_none_or(|ended| seen.latest <= ended.earliest);
+            // One that sent nothing this way may know another.
+            let swallowed = |(event, wire): &(&Event, &Wire)| {
+                wire.seen == WireSeen::RequestSwallowed
+                    && began.earliest <= event.at.latest
+                    && event.at.earliest <= seen.latest
+            };
+            lasted && owner.wires.iter().any(swallowed)
+        })
 }
 
 /// Whether its holder said that it released it.
