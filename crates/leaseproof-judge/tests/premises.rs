@@ -142,12 +142,6 @@ const BROKEN: &[Broken] = &[
     (P::AnswerUnread, || {
         without_wire(scenarios::pause_renewing(), WireSeen::Delivered)
     }),
-    // It had given the answer up by then.
-    (P::AnswerUnread, || {
-        let mut s = scenarios::pause_renewing();
-        s.attempt(790.0, "a1", OwnerEvent::RenewFailed, 3);
-        s
-    }),
     (P::WasReset, || {
         without_wire(scenarios::network(ScenarioId::Reset), WireSeen::Reset)
     }),
@@ -317,4 +311,14 @@ fn a_missing_premise_is_cannot_tell_and_only_that() {
         let judged = judge(&history, None, &off);
         assert_eq!(judged.verdict, Verdict::Proven, "{name}: {judged:#?}");
     }
+}
+
+#[test]
+fn an_answer_that_was_given_up_before_the_pause_waits_for_nobody() {
+    let mut s = scenarios::pause_renewing();
+    s.attempt(790.0, "a1", OwnerEvent::RenewFailed, 3);
+    let judged = s.judged();
+    let unread = judged.premises.iter().find(|it| it.name == P::AnswerUnread);
+    assert!(unread.is_some_and(|it| !it.holds.is_yes()), "{unread:#?}");
+    assert_eq!(judged.verdict, Verdict::CannotTell);
 }

@@ -9,7 +9,7 @@ use leaseproof_model::truth::Truth;
 use std::time::Duration;
 use story::flaws::*;
 use story::pauses::{self, THAW};
-use story::{Story, accusations, codes, scenarios};
+use story::{Story, accusations, codes, scenarios, server};
 
 /// The record as the observer of such a store would have seen it.
 fn in_session(mut s: Story) -> Story {
@@ -191,4 +191,43 @@ fn whoever_exits_behind_a_blackhole_gave_nothing_back() {
         expired(exits_behind_a_blackhole(false)).map(|it| it.0),
         Some(Truth::Yes)
     );
+}
+
+/// The server stands still from 800 to 2000; `a1` writes until `last`, and exits at `exit`.
+fn exits_beside_a_stopped_server(last: f64, exit: f64) -> Story {
+    let mut s = server::paused();
+    s.without(|event| {
+        let mine = event.owner.as_ref().is_some_and(|owner| owner.as_str() == "a1");
+        let later = matches!(event.what, What::Reading(_)) && event.at.earliest > story::at(THAW + 10.0);
+        later || (mine && event.at.earliest > story::at(pauses::PAUSE))
+    });
+    // The last look before it was before the server stopped.
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && event.at == story::about(THAW + 4.0)
+        {
+            reading.previous = Some(story::at(pauses::PAUSE - 4.0));
+        }
+    });
+    s.works(pauses::PAUSE + 10.0, last, "a1", 1).ended(exit, "a1", false);
+    s.started(exit + 100.0, "a2");
+    s.granted(THAW + 220.0, "a2#2", 2).acquired(THAW + 220.0, "a2", 2);
+    s.works(THAW + 225.0, 3600.0, "a2", 2);
+    in_session(s)
+}
+
+#[test]
+fn whoever_exits_beside_a_stopped_server_released_nothing_before_it_ran_again() {
+    let late = |last: f64, exit: f64| codes(&exits_beside_a_stopped_server(last, exit).judged());
+    let accused = |story: Story| {
+        let findings = story.judged().findings;
+        findings.iter().any(|it| it.rule == "LP004")
+    };
+    assert!(
+        !accused(exits_beside_a_stopped_server(1690.0, 1700.0)),
+        "{:?}",
+        late(1690.0, 1700.0)
+    );
+    // What is sent half a second before its exit may have reached the server as it stopped.
+    assert!(accused(exits_beside_a_stopped_server(1280.0, 1290.0)));
 }

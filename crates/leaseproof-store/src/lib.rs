@@ -31,16 +31,6 @@
     )
 )]
 
-#[cfg(not(any(
-    feature = "sqlite",
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "zookeeper",
-    feature = "consul"
-)))]
-compile_error!("no store: turn at least one of the features sqlite, redis, etcd, postgres, zookeeper, consul on");
-
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};

@@ -18,7 +18,13 @@ const EXIT: Duration = Duration::from_millis(500);
 const ON_ITS_WAY: Duration = Duration::from_millis(500);
 
 /// Refines the ends that readings alone gave.
-pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[Deeded<'_>], faults: &[Fault<'_>]) {
+pub(crate) fn explain(
+    grants: &mut [Grant<'_>],
+    owners: &[Owner<'_>],
+    deeds: &[Deeded<'_>],
+    faults: &[Fault<'_>],
+    ttl: Duration,
+) {
     let asked: HashMap<&str, BootNanos> = faults
         .iter()
         .rev()
@@ -69,7 +75,10 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
                 || ((end.kind != EndKind::Expired || grant.bound.is_some()) && left(&owners[owner], end.seen, &asked)))
         {
             end.kind = EndKind::Released;
-            end.at = end.seen;
+            end.at = Moment {
+                earliest: not_before(&owners[owner], end.seen, faults, ttl),
+                latest: end.seen.latest,
+            };
         }
         grant.end = Some(end);
     }
@@ -172,6 +181,19 @@ fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bo
             && ended.at.earliest.since(seen.latest) <= EXIT
     });
     asked || exited
+}
+
+/// Before when its holder released nothing. A server that stands still takes no release: one that exits long after it stopped
+/// has released at its going on, if at all. A TTL after it stopped the grant was over for its holder in any case.
+fn not_before(owner: &Owner<'_>, seen: Moment, faults: &[Fault<'_>], ttl: Duration) -> BootNanos {
+    let Some(ended) = owner.ended else { return seen.earliest };
+    let bound = faults.iter().filter(|fault| fault.stops_store()).find_map(|fault| {
+        let (stopped, resumed) = (fault.began()?, fault.ended()?);
+        // What it sent before that may have been taken.
+        let sent_since = stopped.latest <= ended.at.earliest.minus(EXIT);
+        sent_since.then(|| resumed.earliest.min(stopped.latest.plus(ttl)))
+    });
+    bound.map_or(seen.earliest, |bound| bound.clamp(seen.earliest, seen.latest))
 }
 
 /// A server that stopped may have extended a grant right before, and no look shows it: until a TTL after its
