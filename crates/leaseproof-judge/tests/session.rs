@@ -166,7 +166,7 @@ fn exits_behind_a_blackhole(cut: bool) -> Story {
         let fault = matches!(event.what, What::Fault(_));
         mine && !fault && event.at.earliest > story::at(1690.0)
     });
-    s.ended(gone - 20.0, "a1", false);
+    s.ended(gone + 50.0, "a1", false);
     if !cut {
         s.each(|event| {
             if let What::Fault(fault) = &mut event.what

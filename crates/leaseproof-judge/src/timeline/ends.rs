@@ -71,12 +71,14 @@ pub(crate) fn explain(
                 || grant.expiry.map_or(grant.bound.is_some(), |expiry| {
                     end.seen.earliest.plus(JITTER) < expiry.earliest
                 }))
-            && (said_released(&owners[owner], end.seen)
-                || ((end.kind != EndKind::Expired || grant.bound.is_some()) && left(&owners[owner], end.seen, &asked)))
+            && let Some(sent) = said_released(&owners[owner], end.seen).or_else(|| {
+                let may_leave = end.kind != EndKind::Expired || grant.bound.is_some();
+                left(&owners[owner], end.seen, &asked).filter(|_| may_leave)
+            })
         {
             end.kind = EndKind::Released;
             end.at = Moment {
-                earliest: not_before(&owners[owner], end.seen, faults, ttl),
+                earliest: not_before(sent, end.seen, faults, ttl),
                 latest: end.seen.latest,
             };
         }
@@ -144,10 +146,10 @@ fn was_cut_off(owner: &Owner<'_>, seen: Moment, faults: &[Fault<'_>]) -> bool {
         })
 }
 
-/// Whether its holder said that it released it.
-fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
+/// From when on its holder may have sent the release that it said was applied.
+fn said_released(owner: &Owner<'_>, seen: Moment) -> Option<BootNanos> {
     if stood_still(owner, seen) {
-        return false;
+        return None;
     }
     let from = owner.said.partition_point(|saying| saying.at.latest < seen.earliest);
     // The release came after what it said before, at the earliest.
@@ -159,39 +161,39 @@ fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
     for saying in owner.said[from..].iter().filter(|saying| saying.is_protocol()) {
         let sent = before.map_or(saying.at.earliest, |before| before.min(saying.at.earliest));
         if sent > seen.latest {
-            return false;
+            return None;
         }
         if saying.is(OwnerEvent::Released) {
-            return true;
+            return Some(sent);
         }
         before = Some(saying.at.earliest);
     }
-    false
+    None
 }
 
-/// Whether its holder was asked to end, or exited, just then.
-fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bool {
+/// From when on its holder may have sent a release, where it was asked to end, or exited, just then.
+fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> Option<BootNanos> {
     let asked = asked
         .get(owner.name.as_str())
-        .is_some_and(|asked| *asked <= seen.latest && owner.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
-    let exited = owner.ended.is_some_and(|ended| {
+        .copied()
+        .filter(|asked| *asked <= seen.latest && owner.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
+    let exited = owner.ended.filter(|ended| {
         !ended.by_lab
             && !stood_still(owner, seen)
             && seen.earliest <= ended.at.latest
             && ended.at.earliest.since(seen.latest) <= EXIT
     });
-    asked || exited
+    asked.or(exited.map(|ended| ended.at.earliest.minus(EXIT)))
 }
 
-/// Before when its holder released nothing. A server that stands still takes no release: one that exits long after it stopped
-/// has released at its going on, if at all. A TTL after it stopped the grant was over for its holder in any case.
-fn not_before(owner: &Owner<'_>, seen: Moment, faults: &[Fault<'_>], ttl: Duration) -> BootNanos {
-    let Some(ended) = owner.ended else { return seen.earliest };
+/// Before when a release that was sent from `sent` on was not applied. A server that stands still takes none: one sent
+/// after it stopped is applied at its going on, if at all. A TTL after it stopped the grant was over for its holder in any
+/// case.
+fn not_before(sent: BootNanos, seen: Moment, faults: &[Fault<'_>], ttl: Duration) -> BootNanos {
     let bound = faults.iter().filter(|fault| fault.stops_store()).find_map(|fault| {
         let (stopped, resumed) = (fault.began()?, fault.ended()?);
-        // What it sent before that may have been taken.
-        let sent_since = stopped.latest <= ended.at.earliest.minus(EXIT);
-        sent_since.then(|| resumed.earliest.min(stopped.latest.plus(ttl)))
+        let while_stopped = stopped.latest <= sent && sent <= resumed.latest;
+        while_stopped.then(|| resumed.earliest.min(stopped.latest.plus(ttl)))
     });
     bound.map_or(seen.earliest, |bound| bound.clamp(seen.earliest, seen.latest))
 }
