@@ -21,7 +21,7 @@ use front::Front;
 use leaseproof_model::verdict::Verdict;
 use ledger::{Entry, Ledger};
 use owner::{Owner, Programs};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use table::Sums;
 
@@ -89,48 +89,58 @@ pub fn run(args: &ProvenArgs) -> Result<bool, String> {
     let out = args.out.canonicalize().map_err(|error| error.to_string())?;
     let mut ledger = Ledger::open(&out, programs.print()?, args.fresh)?;
     let until = Instant::now() + Duration::from_secs(args.minutes * 60);
-    let mut round = ledger.sittings();
     while !args.sums && Instant::now() < until {
-        let wanting = wanting(args, &ledger.sums());
-        if wanting.is_empty() {
+        // Those with the fewest cycles: the three owners of a store take about as long as each other.
+        let mut next = wanting(args, &ledger.sums());
+        next.sort_by_key(|(owner, store)| ledger.sums().cycles(*owner, store));
+        next.truncate(args.side_by_side.max(1));
+        if next.is_empty() {
             break;
         }
-        // Each with its gates, which end with the round.
-        let fronts: Vec<Front> = wanting
-            .iter()
-            .map(|_| Front::open(&programs.leaseproof))
-            .collect::<Result<_, _>>()?;
-        let jobs = wanting.iter().zip(&fronts).map(|((owner, store), front)| {
-            let mut arguments = suite(args, *owner, store);
-            arguments.push("--".to_owned());
-            arguments.extend(owner.command(&programs, front)?);
-            Ok(Job {
-                label: label(*owner, store),
-                arguments,
-                number: round,
-            })
-        });
-        let jobs = jobs.collect::<Result<Vec<Job>, String>>()?;
-        for ran in runs::all(&programs.leaseproof, jobs, args.side_by_side, &out, told) {
-            let Some((owner, store)) = wanting
-                .iter()
-                .find(|(owner, store)| label(*owner, store) == ran.job.label)
-            else {
-                continue;
-            };
-            let entry = Entry::of(*owner, store, &ran);
-            if entry.is_proven() {
-                let _ = std::fs::remove_dir_all(&ran.folder);
-            }
-            ledger.add(entry)?;
-        }
-        round += 1;
-        eprintln!("{}", ledger.sums().text());
+        round(args, &programs, &out, &mut ledger, &next)?;
     }
     let sums = ledger.sums();
     println!("{}", sums.text());
     let reached = wanting(args, &sums).is_empty() || args.sums;
     Ok(reached && sums.is_right(args.bear))
+}
+
+/// One suite of each of these pairs, side by side.
+fn round(
+    args: &ProvenArgs,
+    programs: &Programs,
+    out: &Path,
+    ledger: &mut Ledger,
+    pairs: &[(Owner, String)],
+) -> Result<(), String> {
+    let number = ledger.sittings();
+    // Each with its gates, which end with the round.
+    let opened = pairs.iter().map(|_| Front::open(&programs.leaseproof));
+    let fronts: Vec<Front> = opened.collect::<Result<_, _>>()?;
+    let mut jobs = Vec::new();
+    for ((owner, store), front) in pairs.iter().zip(&fronts) {
+        let mut arguments = suite(args, *owner, store);
+        arguments.push("--".to_owned());
+        arguments.extend(owner.command(programs, front)?);
+        jobs.push(Job {
+            label: label(*owner, store),
+            arguments,
+            number,
+        });
+    }
+    for ran in runs::all(&programs.leaseproof, jobs, args.side_by_side, out, told) {
+        let of_it = |pair: &&(Owner, String)| label(pair.0, &pair.1) == ran.job.label;
+        let Some((owner, store)) = pairs.iter().find(of_it) else {
+            continue;
+        };
+        let entry = Entry::of(*owner, store, &ran);
+        if entry.is_proven() {
+            let _ = std::fs::remove_dir_all(&ran.folder);
+        }
+        ledger.add(entry)?;
+    }
+    eprintln!("{}", ledger.sums().text());
+    Ok(())
 }
 
 /// The pairs of which too few cycles are counted.
