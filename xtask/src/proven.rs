@@ -100,7 +100,7 @@ pub fn run(args: &ProvenArgs) -> Result<bool, String> {
         round(args, &programs, &out, &mut ledger, &next)?;
     }
     let sums = ledger.sums();
-    println!("{}", sums.text());
+    println!("{}{}", sums.text(), sums.sore());
     let reached = wanting(args, &sums).is_empty() || args.sums;
     Ok(reached && sums.is_right(args.bear))
 }

@@ -58,6 +58,20 @@ impl Entry {
         entry
     }
 
+    /// What was not proven, and where that is to be looked at.
+    pub fn sore(&self) -> Option<String> {
+        let of = |verdict: Verdict| {
+            let all = self.scenarios.iter().filter(|it| it.verdict == verdict);
+            let names: Vec<&str> = all.map(|it| it.id.as_str()).collect();
+            (!names.is_empty()).then(|| format!("{verdict}: {}", names.join(", ")))
+        };
+        let broken = self.broken.as_ref().map(|why| format!("no verdict: {why}"));
+        let all = [broken, of(Verdict::Violated), of(Verdict::CannotTell)];
+        let says: Vec<String> = all.into_iter().flatten().collect();
+        let place = self.bundle.as_ref()?.display();
+        (!says.is_empty()).then(|| format!("{} on {}: {} ({place})", self.owner, self.store, says.join("; ")))
+    }
+
     /// Whether all of it was proven.
     pub fn is_proven(&self) -> bool {
         self.broken.is_none() && self.scenarios.iter().all(|it| it.verdict == Verdict::Proven)

@@ -45,21 +45,7 @@ impl Sums {
                 .entry((entry.owner.clone(), entry.store.clone()))
                 .or_default();
             cell.suites += 1;
-            let place = || {
-                entry
-                    .bundle
-                    .as_ref()
-                    .map(|at| at.display().to_string())
-                    .unwrap_or_default()
-            };
-            if let Some(why) = &entry.broken {
-                sums.sore.push(format!(
-                    "{} on {}: no verdict: {why} ({})",
-                    entry.owner,
-                    entry.store,
-                    place()
-                ));
-            }
+            sums.sore.extend(entry.sore());
             cell.nothing_in_a_row = match entry.scenarios.is_empty() {
                 true => cell.nothing_in_a_row + 1,
                 false => 0,
@@ -73,12 +59,6 @@ impl Sums {
                 };
                 count.runs += 1;
                 count.cycles += scenario.cycles;
-                if scenario.verdict != Verdict::Proven {
-                    let (owner, store) = (&entry.owner, &entry.store);
-                    let (id, verdict) = (scenario.id, scenario.verdict);
-                    sums.sore
-                        .push(format!("{owner} on {store}: {id} {verdict} ({})", place()));
-                }
             }
         }
         sums
@@ -130,13 +110,17 @@ impl Sums {
             }
         }
         text.push_str("scenario runs, and cycles in brackets\n");
-        for line in &self.sore {
-            text.push_str(&format!("not proven: {line}\n"));
-        }
         if self.others > 0 {
             text.push_str(&format!("{} suites of other builds are not counted\n", self.others));
         }
         text
+    }
+}
+
+impl Sums {
+    /// What was not proven, a line a suite.
+    pub fn sore(&self) -> String {
+        self.sore.iter().map(|line| format!("not proven: {line}\n")).collect()
     }
 }
 
