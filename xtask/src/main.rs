@@ -1,6 +1,6 @@
-//! Developer commands: is the tool itself right (`truth`), does a store that fails ever contradict it (`soak`), does it
-//! clean up (`torture`), what does its monitor cost and bear (`watch`), does the gate forget anything (`gate`), and does
-//! the library's protocol hold (`simulate`).
+//! Developer commands: is the tool itself right (`truth`), are the owners that it offers (`proven`), does a store that
+//! fails ever contradict it (`soak`), does it clean up (`torture`), what does its monitor cost and bear (`watch`), does
+//! the gate forget anything (`gate`), and does the library's protocol hold (`simulate`).
 
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
@@ -12,6 +12,7 @@ mod matrix;
 mod plan;
 #[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]
 mod postgres_server;
+mod proven;
 #[path = "../../crates/leaseproof-store/tests/redis_server/mod.rs"]
 mod redis_server;
 mod runs;
@@ -39,6 +40,11 @@ enum Task {
     /// Runs every flaw in the scenario that demands it, and the sound owner through whole suites;
     /// prints the confusion matrix and N.
     Truth(truth::TruthArgs),
+    /// Runs the library's owner, `hold` and a worker behind the gate through suites on every store, and sums up.
+    Proven(proven::ProvenArgs),
+    /// Becomes an owner whose resource stands behind a gate; for `proven`.
+    #[command(hide = true)]
+    Behind(proven::BehindArgs),
     /// Lets stores fail again and again, and compares what was made of it with the store's own words.
     Soak(soak::SoakArgs),
     /// Kills, stops and hangs runs at random instants and at each named point, and looks for what is left.
@@ -56,6 +62,8 @@ enum Task {
 fn main() -> ExitCode {
     let done = match Args::parse().task {
         Task::Truth(args) => truth::run(&args),
+        Task::Proven(args) => proven::run(&args),
+        Task::Behind(args) => proven::behind(&args),
         Task::Soak(args) => soak::run(&args),
         Task::Torture(args) => torture::run(&args),
         Task::Gate(task) => gate::run(&task),

@@ -3,9 +3,10 @@
 //! A thread of its own writes them, so that nobody who reads slowly holds a renewal or a kill up.
 
 use crate::settings::EventsTo;
-use leaseproof::Event;
+use leaseproof::{Event, Line as Said};
 use leaseproof_model::clock::WallNanos;
 use leaseproof_proc::clock::stamp_now;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::fs::File;
 use std::io::{self, Write};
@@ -72,39 +73,10 @@ impl Events {
 
     /// An event of the lease, in the owner contract's words.
     pub fn lease(&self, event: &Event) {
-        let fields = match event {
-            Event::Waiting { reason } => json!({"lease": "waiting", "reason": reason}),
-            Event::Acquired {
-                token,
-                holder,
-                valid_until,
-            } => json!({
-                "lease": "acquired", "token": token.0, "grant": holder, "valid_until_boot_ns": valid_until.0}),
-            Event::RenewalSent { token, attempt, sent } => {
-                self.write(json!({
-                    "lease": "renew_sent", "token": token.0, "attempt": attempt, "boot_ns": sent.0}));
-                return;
-            }
-            Event::Renewed {
-                token,
-                attempt,
-                valid_until,
-                ..
-            } => json!({
-                "lease": "renewed", "token": token.0, "attempt": attempt, "valid_until_boot_ns": valid_until.0}),
-            Event::RenewalFailed {
-                token,
-                attempt,
-                reason,
-                refused,
-            } => json!({
-                "lease": "renew_failed", "token": token.0, "attempt": attempt, "reason": reason, "definite": refused}),
-            Event::Lost { token, loss, reason } => json!({
-                "lease": "lost", "token": token.0, "reason": loss.as_str(), "says": reason}),
-            Event::Released { token } => json!({"lease": "released", "token": token.0}),
-            _ => return,
-        };
-        self.stamped(fields);
+        if let Some(line) = Said::of(event).filter(|_| self.json) {
+            let stamp = stamp_now();
+            self.write(&line.at(stamp.boot).wall(stamp.wall));
+        }
     }
 
     /// The lease is given up, since the command had to be stopped.
@@ -152,11 +124,14 @@ impl Events {
         line.insert("boot_ns".to_owned(), stamp.boot.0.into());
         let WallNanos(wall) = stamp.wall;
         line.insert("wall_ns".to_owned(), wall.into());
-        self.write(Value::Object(line));
+        self.write(&line);
     }
 
-    fn write(&self, line: Value) {
-        if self.json {
+    fn write(&self, line: &impl Serialize) {
+        // A value of JSON: its fields are in the order of their names, in each line.
+        if let Ok(line) = serde_json::to_value(line)
+            && self.json
+        {
             self.send(Line::Json(format!("{line}\n")));
         }
     }

@@ -23,7 +23,7 @@ const ENFORCE: WitnessMode = WitnessMode::Enforce;
 const RECORD: WitnessMode = WitnessMode::Record;
 
 /// Rules that look at something that no record of a scenario holds yet.
-const OUT_OF_SCOPE: &[&str] = &["LP008", "LP023", "LP025"];
+const OUT_OF_SCOPE: &[&str] = &["LP023", "LP025"];
 
 const PAIRS: &[Pair] = &[
     ("LP001", straddling, late),
@@ -54,6 +54,7 @@ const PAIRS: &[Pair] = &[
     ("LP005", pauses::within_margin, never_extended),
     ("LP006", || refused(THAW + 4.0), || refused(2900.0)),
     ("LP007", straddling, late),
+    ("LP008", || claimed_late(false), || claimed_late(true)),
     ("LP009", || scenarios::clock_back(true), stepped_and_late),
     ("LP010", || touched(false), || touched(true)),
     ("LP011", || released_late(false), || released_late(true)),

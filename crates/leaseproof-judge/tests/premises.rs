@@ -153,6 +153,9 @@ const BROKEN: &[Broken] = &[
         without_wire(scenarios::blackhole(), WireSeen::RequestSwallowed)
     }),
     (P::Healed, || without_phase(scenarios::blackhole(), FaultPhase::Undone)),
+    (P::AnswerUnread, || {
+        without_wire(scenarios::pause_renewing(), WireSeen::Delivered)
+    }),
     (P::WasReset, || {
         without_wire(scenarios::network(ScenarioId::Reset), WireSeen::Reset)
     }),
@@ -324,4 +327,14 @@ fn a_missing_premise_is_cannot_tell_and_only_that() {
         let judged = judge(&history, None, &off);
         assert_eq!(judged.verdict, Verdict::Proven, "{name}: {judged:#?}");
     }
+}
+
+#[test]
+fn an_answer_that_was_given_up_before_the_pause_waits_for_nobody() {
+    let mut s = scenarios::pause_renewing();
+    s.attempt(790.0, "a1", OwnerEvent::RenewFailed, 3);
+    let judged = s.judged();
+    let unread = judged.premises.iter().find(|it| it.name == P::AnswerUnread);
+    assert!(unread.is_some_and(|it| !it.holds.is_yes()), "{unread:#?}");
+    assert_eq!(judged.verdict, Verdict::CannotTell);
 }

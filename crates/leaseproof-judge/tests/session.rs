@@ -3,12 +3,13 @@
 
 mod story;
 
-use leaseproof_model::event::{OwnerEvent, What};
+use leaseproof_model::event::{FaultPhase, OwnerEvent, What};
 use leaseproof_model::scenario::{PremiseName, WitnessMode};
+use leaseproof_model::truth::Truth;
 use std::time::Duration;
 use story::flaws::*;
 use story::pauses::{self, THAW};
-use story::{Story, accusations, codes, scenarios};
+use story::{Story, accusations, codes, scenarios, server};
 
 /// The record as the observer of such a store would have seen it.
 fn in_session(mut s: Story) -> Story {
@@ -156,4 +157,80 @@ fn whoever_stood_still_gave_nothing_back_by_its_exit() {
     };
     assert!(expired(exits_at_the_thaw(true)));
     assert!(!expired(exits_at_the_thaw(false)));
+}
+
+/// `a1` exits as its session ends, behind a network that swallows all that it sends. `cut`: until then, or only
+/// until a moment before.
+fn exits_behind_a_blackhole(cut: bool) -> Story {
+    let mut s = scenarios::blackhole();
+    let gone = pauses::EXPIRY + 4.0;
+    s.without(|event| {
+        let mine = event.owner.as_ref().is_some_and(|owner| owner.as_str() == "a1");
+        let fault = matches!(event.what, What::Fault(_));
+        mine && !fault && event.at.earliest > story::at(1690.0)
+    });
+    s.ended(gone + 50.0, "a1", false);
+    if !cut {
+        s.each(|event| {
+            if let What::Fault(fault) = &mut event.what
+                && fault.phase == FaultPhase::Undone
+            {
+                event.at = story::about(gone - 300.0);
+            }
+        });
+    }
+    in_session(s)
+}
+
+#[test]
+fn whoever_exits_behind_a_blackhole_gave_nothing_back() {
+    let expired = |story: Story| {
+        let judged = story.judged();
+        let premise = judged.premises.iter().find(|it| it.name == PremiseName::Expired);
+        premise.map(|it| (it.holds, it.says.clone()))
+    };
+    assert_eq!(expired(exits_behind_a_blackhole(true)).map(|it| it.0), Some(Truth::Yes));
+    assert_ne!(
+        expired(exits_behind_a_blackhole(false)).map(|it| it.0),
+        Some(Truth::Yes)
+    );
+}
+
+/// The server stands still from 800 to 2000; `a1` writes until `last`, and exits at `exit`.
+fn exits_beside_a_stopped_server(last: f64, exit: f64) -> Story {
+    let mut s = server::paused();
+    s.without(|event| {
+        let mine = event.owner.as_ref().is_some_and(|owner| owner.as_str() == "a1");
+        let later = matches!(event.what, What::Reading(_)) && event.at.earliest > story::at(THAW + 10.0);
+        later || (mine && event.at.earliest > story::at(pauses::PAUSE))
+    });
+    // The last look before it was before the server stopped.
+    s.each(|event| {
+        if let What::Reading(reading) = &mut event.what
+            && event.at == story::about(THAW + 4.0)
+        {
+            reading.previous = Some(story::at(pauses::PAUSE - 4.0));
+        }
+    });
+    s.works(pauses::PAUSE + 10.0, last, "a1", 1).ended(exit, "a1", false);
+    s.started(exit + 100.0, "a2");
+    s.granted(THAW + 220.0, "a2#2", 2).acquired(THAW + 220.0, "a2", 2);
+    s.works(THAW + 225.0, 3600.0, "a2", 2);
+    in_session(s)
+}
+
+#[test]
+fn whoever_exits_beside_a_stopped_server_released_nothing_before_it_ran_again() {
+    let late = |last: f64, exit: f64| codes(&exits_beside_a_stopped_server(last, exit).judged());
+    let accused = |story: Story| {
+        let findings = story.judged().findings;
+        findings.iter().any(|it| it.rule == "LP004")
+    };
+    assert!(
+        !accused(exits_beside_a_stopped_server(1690.0, 1700.0)),
+        "{:?}",
+        late(1690.0, 1700.0)
+    );
+    // What is sent half a second before its exit may have reached the server as it stopped.
+    assert!(accused(exits_beside_a_stopped_server(1280.0, 1290.0)));
 }

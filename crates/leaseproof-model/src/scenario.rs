@@ -55,6 +55,8 @@ named!(
         CacheFill = "cache-fill",
         /// A waiter is paused in the queue for longer than its own TTL.
         PauseWaiting = "pause-waiting",
+        /// The tree is paused between sending a renewal and reading its answer.
+        PauseRenewing = "pause-renewing",
         /// Only the parent, which holds, is stopped.
         ParentOnly = "parent-only",
         /// Only the child, which works, is stopped.
@@ -134,6 +136,8 @@ named!(
         FrozenWhileOtherHeld = "frozen-while-other-held",
         /// After the thaw the key was freed.
         KeyFreed = "key-freed",
+        /// An answer of the store was on its way when the pause began, and waited for the owner when it ended.
+        AnswerUnread = "answer-unread",
         /// The whole tree is dead.
         Dead = "dead",
         /// At least one request was swallowed by the relay.

@@ -201,6 +201,27 @@ impl Flaw {
                     ]
                 }
             }
+            Self::ValidityFromAnswer => {
+                const {
+                    &[
+                        each(
+                            S::PauseRenewing,
+                            &["LP008"],
+                            &["LP001", "LP002", "LP004"],
+                            "it claims a validity after the thaw that its request, sent before the pause, can't give, and writes on",
+                        ),
+                        on(
+                            "sqlite",
+                            each(
+                                S::PauseRenewing,
+                                &[],
+                                &[],
+                                "not expressible here: there is no network between an owner and the embedded store",
+                            ),
+                        ),
+                    ]
+                }
+            }
             Self::LateNotice => {
                 const {
                     &[

@@ -33,6 +33,7 @@ flaws! {
     SwallowFailure = "swallow-failure" "a renewal that failed is noted, and then treated as if it had succeeded";
     SilentRetain = "silent-retain" "once acquired, the lease is believed for ever, and no failure is ever told";
     NoDeadline = "no-deadline" "no clock of its own: only a refusal by the store ends the belief";
+    ValidityFromAnswer = "validity-from-answer" "validity is counted from the answer, not from the request";
     LateNotice = "late-notice" "a loss is noticed, and told to the work, only at 2 x TTL";
     BlindRenew = "blind-renew" "the renewal extends the key, whoever holds it";
     Revive = "revive" "the renewal puts the lease back when the key is gone";

@@ -270,6 +270,11 @@ impl Holder {
             _ => self.lease.renew(&belief.grant, ttl, timeout),
         };
         match done.outcome {
+            Outcome::Applied if self.settings.has(Flaw::ValidityFromAnswer) => {
+                let answered = Sent::now();
+                belief.due = answered.due(&self.settings);
+                self.extend(answered);
+            }
             Outcome::Applied => self.extend(sent),
             Outcome::NotApplied if done.is_refused() => self.refused(sent, &done),
             Outcome::NotApplied | Outcome::Unknown => self.unanswered(sent, &done),

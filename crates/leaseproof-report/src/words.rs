@@ -65,6 +65,7 @@ pub(crate) fn fault(kind: FaultKind) -> &'static str {
         FaultKind::DeleteKey => "lease deleted",
         FaultKind::StealKey => "lease given to another",
         FaultKind::DelayRequests => "requests held back",
+        FaultKind::DelayAnswers => "answers held back",
         FaultKind::PauseStore => "the store's server stopped",
         FaultKind::PauseLeader => "the store's leader stopped",
         FaultKind::RestartStore => "the store's server killed and started again",

@@ -32,16 +32,6 @@
     )
 )]
 
-#[cfg(not(any(
-    feature = "sqlite",
-    feature = "redis",
-    feature = "etcd",
-    feature = "postgres",
-    feature = "zookeeper",
-    feature = "consul"
-)))]
-compile_error!("no store: turn at least one of the features sqlite, redis, etcd, postgres, zookeeper, consul on");
-
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -75,6 +65,7 @@ mod wire;
 #[cfg(feature = "zookeeper")]
 mod zookeeper;
 
+pub use crate::clock::boot_now;
 pub use crate::done::{Done, Refusal};
 pub use crate::error::StoreError;
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};

@@ -4,7 +4,7 @@
 //! what happens as JSON lines. It acquires anew after each loss, and releases when it is asked to end. With `--fleet` the
 //! lease is one of a fleet's. Built with the feature `flaws`, it is broken as LEASEPROOF_LIB_FLAW says.
 
-use leaseproof::{Budget, Event, Fleet, Lease, Metrics, Options, Permit, Store};
+use leaseproof::{Budget, Event, Fleet, Lease, Line, Metrics, Options, Permit, Store, boot_now};
 use serde_json::json;
 use std::env;
 use std::error::Error;
@@ -88,32 +88,10 @@ fn work(lease: &Lease, resource: &mut Resource, stop: &AtomicBool, pace: Duratio
 
 /// An event as a line of the owner's contract.
 fn say(event: &Event) {
-    let line = match event {
-        Event::Waiting { reason } => json!({"lease": "waiting", "reason": reason}),
-        Event::Acquired {
-            token,
-            holder,
-            valid_until,
-        } => json!({
-            "lease": "acquired", "token": token.0, "grant": holder, "valid_until_boot_ns": valid_until.0}),
-        Event::RenewalSent { token, attempt, sent } => json!({
-            "lease": "renew_sent", "token": token.0, "attempt": attempt, "boot_ns": sent.0}),
-        Event::Renewed {
-            token,
-            attempt,
-            valid_until,
-            ..
-        } => json!({
-            "lease": "renewed", "token": token.0, "attempt": attempt, "valid_until_boot_ns": valid_until.0}),
-        Event::RenewalFailed {
-            token, attempt, reason, ..
-        } => json!({
-            "lease": "renew_failed", "token": token.0, "attempt": attempt, "reason": reason}),
-        Event::Lost { token, loss, .. } => json!({"lease": "lost", "token": token.0, "reason": loss.as_str()}),
-        Event::Released { token } => json!({"lease": "released", "token": token.0}),
-        _ => return,
-    };
-    println!("{line}");
+    let line = Line::of(event).map(|line| serde_json::to_string(&line.at(boot_now())));
+    if let Some(Ok(line)) = line {
+        println!("{line}");
+    }
 }
 
 /// The protected resource, on one connection.

@@ -2,7 +2,6 @@
 //!
 //! The protocol decides; here its word reaches the permits, the metrics and whoever listens, in that order.
 
-use crate::clock::boot_now;
 use crate::event::Event;
 use crate::flaw::Bent;
 use crate::metrics::Metrics;
@@ -12,6 +11,7 @@ use crate::shared::{Phase, Shared, Wish};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
 use leaseproof_model::name::Token;
+use leaseproof_store::boot_now;
 use leaseproof_store::{Done, Grant};
 use std::sync::Arc;
 use std::time::Duration;

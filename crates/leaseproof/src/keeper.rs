@@ -3,12 +3,12 @@
 //! It is a thread of its own, so that a busy executor or a long computation starves no renewal; and it renews only
 //! as long as somebody works: the guard is there, and the work has shown a sign of life within the agreed time.
 
-use crate::clock::boot_now;
 use crate::duty::{Duty, RELEASE_TRIES, Tenure, abandon};
 use crate::protocol::{Answer, Loss, Protocol, Step};
 use crate::shared::{Phase, SLICE, Shared, Wish};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
+use leaseproof_store::boot_now;
 use leaseproof_store::{Grant, Lease};
 use std::sync::Arc;
 use std::time::Duration;

@@ -2,7 +2,6 @@
 
 use crate::asynchronous::{Lost, Releasing, Run};
 use crate::budget::Sound;
-use crate::clock::boot_now;
 use crate::error::{AcquireError, LockNotHeld, ReleaseError};
 use crate::options::Options;
 use crate::permit::Permit;
@@ -11,6 +10,7 @@ use crate::shared::{Phase, Shared, Wish};
 use crate::store::Store;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
+use leaseproof_store::boot_now;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;

@@ -26,6 +26,7 @@
 //! - [`Fleet`]: very many leases, on one thread and one connection (Redis)
 //! - [`Lease::lost`], [`Lease::run`]: the asynchronous face; it needs no particular runtime
 //! - [`Event`], [`Metrics`]: what happened, and what is believed
+//! - [`Line`]: an event as a line that `leaseproof verify` and `watch` read
 //! - [`PauseMeter`]: how long this process was stopped, at worst
 //! - [`protocol`]: the pure core
 //!
@@ -33,7 +34,6 @@
 
 mod asynchronous;
 mod budget;
-mod clock;
 mod duty;
 mod error;
 mod event;
@@ -42,6 +42,7 @@ mod fleet;
 pub mod guarantees;
 mod keeper;
 mod lease;
+mod line;
 mod metrics;
 mod options;
 mod pause_meter;
@@ -52,7 +53,6 @@ mod store;
 
 pub use asynchronous::{Lost, Run};
 pub use budget::{Budget, Sound};
-pub use clock::boot_now;
 pub use error::{AcquireError, BudgetError, LockNotHeld, ReleaseError};
 pub use event::Event;
 #[cfg(feature = "flaws")]
@@ -61,6 +61,8 @@ pub use fleet::{Fleet, Tally};
 pub use lease::Lease;
 pub use leaseproof_model::clock::BootNanos;
 pub use leaseproof_model::name::Token;
+pub use leaseproof_store::boot_now;
+pub use line::Line;
 pub use metrics::Metrics;
 pub use options::Options;
 pub use pause_meter::PauseMeter;

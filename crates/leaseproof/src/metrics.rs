@@ -1,9 +1,9 @@
 //! What is believed and what was counted, as numbers and as Prometheus text. No server: mount the text wherever the
 //! program serves its own.
 
-use crate::clock::boot_now;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
+use leaseproof_store::boot_now;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,7 +2,6 @@
 
 use crate::asynchronous::Acquiring;
 use crate::budget::Sound;
-use crate::clock::boot_now;
 use crate::duty::Duty;
 use crate::error::AcquireError;
 use crate::event::Event;
@@ -15,6 +14,7 @@ use crate::protocol::{Loss, Policy, Terms};
 use crate::shared::{Phase, Shared, Wish};
 use crate::store::Store;
 use leaseproof_model::clock::BootNanos;
+use leaseproof_store::boot_now;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! How long this process was stopped, at worst: what `worst_pause` in the budget is to be compared with.
 
-use crate::clock::boot_now;
+use leaseproof_store::boot_now;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};

@@ -1,8 +1,8 @@
 //! The right to do one thing now.
 
-use crate::clock::boot_now;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
+use leaseproof_store::boot_now;
 use std::time::Duration;
 
 /// The right to begin one protected act, checked on the boot clock when it was given.

@@ -3,13 +3,13 @@
 //! What decides a permit is one atomic moment ([`Validity`]) and the clock: a thread that renews no more, for whatever
 //! reason, needs not say so, since the moment passes by itself.
 
-use crate::clock::boot_now;
 use crate::flaw::Bent;
 use crate::fleet::Bell;
 use crate::permit::Permit;
 use crate::protocol::{Change, Loss, Validity};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::name::Token;
+use leaseproof_store::boot_now;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;

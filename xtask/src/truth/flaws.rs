@@ -114,9 +114,6 @@ pub fn run(
         }
     }
     if let Some(owner) = library_owner {
-        for (flaw, why) in library::NOT_EXPRESSIBLE {
-            matrix.not_expressible(&format!("library {flaw}"), why);
-        }
         let rows = library::ROWS.iter().filter(|row| args.wants(row.flaw));
         for row in rows.filter(|row| library::is_offered(row, store)) {
             let label = format!("{store} library {} in {}", row.flaw, row.expectation.scenario);

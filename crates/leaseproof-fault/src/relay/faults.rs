@@ -45,6 +45,11 @@ impl Relay {
         self.hold(fault, FaultKind::DelayRequests, Hold::Requests, sink)
     }
 
+    /// Holds back what the store answers; requests pass.
+    pub fn delay_answers(&self, fault: u64, sink: &FaultSink) -> Held {
+        self.hold(fault, FaultKind::DelayAnswers, Hold::Answers, sink)
+    }
+
     /// Resets every connection, on both sides. New ones work.
     pub fn reset(&self, fault: u64, sink: &FaultSink) -> Cut {
         let mut report = Report::new(sink, fault, FaultKind::Reset, "relay");

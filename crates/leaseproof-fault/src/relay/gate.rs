@@ -15,6 +15,8 @@ pub(super) enum Hold {
     Both,
     /// What the owner sends.
     Requests,
+    /// What the store answers.
+    Answers,
 }
 
 /// A direction of a connection.
@@ -36,8 +38,10 @@ impl Gate {
     }
 
     pub(super) fn is_held(&self, direction: Direction) -> bool {
-        self.holds
-            .values()
-            .any(|hold| *hold == Hold::Both || direction == Direction::Request)
+        self.holds.values().any(|hold| match hold {
+            Hold::Both => true,
+            Hold::Requests => direction == Direction::Request,
+            Hold::Answers => direction == Direction::Answer,
+        })
     }
 }

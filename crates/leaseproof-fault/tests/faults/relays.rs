@@ -23,6 +23,7 @@ pub const ALL: &[Case] = &[
     ("blackhole-new-connection-ok", blackhole_new_connection),
     ("blackhole-dropped-ok", blackhole_dropped),
     ("delay-requests-ok", delay_requests),
+    ("delay-answers-ok", delay_answers),
     ("reset-ok", reset),
     ("reset-of-a-stuck-connection-ok", reset_stuck),
     ("idle-drop-ok", idle_drop),
@@ -235,6 +236,19 @@ fn delay_requests() {
     inner.heal();
     nothing_comes(&mut owner);
     outer.heal();
+    assert_eq!(hear(&mut owner, 4), "late");
+}
+
+fn delay_answers() {
+    let net = Net::new(echo);
+    let mut owner = net.connect();
+    assert_eq!(ask(&mut owner, "before"), "before");
+    let held = net.relay().delay_answers(1, &net.sink());
+    owner.write_all(b"late").expect("writable");
+    eventually("the answer is held back", || net.count(WireSeen::AnswerSwallowed) == 1);
+    assert_eq!(net.relay().requests_swallowed(), 0, "the request has passed");
+    nothing_comes(&mut owner);
+    held.heal();
     assert_eq!(hear(&mut owner, 4), "late");
 }
 

@@ -47,6 +47,7 @@ fn look(name: PremiseName, scene: &Scene<'_, '_, '_>) -> Seen {
         PremiseName::BelowMargin => pause::below_margin(scene),
         PremiseName::WaiterRan => pause::waiter_ran(scene),
         PremiseName::FrozenWhileOtherHeld => pause::frozen_while_other_held(scene),
+        PremiseName::AnswerUnread => wire::answer_unread(scene),
         PremiseName::Dead => pause::dead(scene),
         PremiseName::OwnerRan => pause::owner_ran(scene),
         PremiseName::RigOnTime => pause::rig_on_time(scene),

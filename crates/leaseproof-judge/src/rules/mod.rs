@@ -8,6 +8,7 @@ mod lp004;
 mod lp005;
 mod lp006;
 mod lp007;
+mod lp008;
 mod lp009;
 mod lp010;
 mod lp011;
@@ -65,6 +66,7 @@ const RULES: &[(&str, Judge)] = &[
     ("LP004", lp004::judge),
     ("LP005", lp005::judge),
     ("LP006", lp006::judge),
+    ("LP008", lp008::judge),
     ("LP009", lp009::judge),
     ("LP010", lp010::judge),
     ("LP011", lp011::judge),

@@ -6,7 +6,7 @@ use super::owner::Owner;
 use super::{Deeded, Fault, answered_slowly};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Deed, Event, FaultKind, Outcome, OwnerEvent, Reading};
+use leaseproof_model::event::{Deed, Event, FaultKind, Outcome, OwnerEvent, Reading, Wire, WireSeen};
 use leaseproof_model::moment::Moment;
 use std::collections::HashMap;
 use std::time::Duration;
@@ -18,7 +18,13 @@ const EXIT: Duration = Duration::from_millis(500);
 const ON_ITS_WAY: Duration = Duration::from_millis(500);
 
 /// Refines the ends that readings alone gave.
-pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[Deeded<'_>], faults: &[Fault<'_>]) {
+pub(crate) fn explain(
+    grants: &mut [Grant<'_>],
+    owners: &[Owner<'_>],
+    deeds: &[Deeded<'_>],
+    faults: &[Fault<'_>],
+    ttl: Duration,
+) {
     let asked: HashMap<&str, BootNanos> = faults
         .iter()
         .rev()
@@ -32,6 +38,7 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
         if end.kind == EndKind::LostByStore {
             continue;
         }
+        let reached = |owner: usize| !was_cut_off(&owners[owner], end.seen, faults);
         let surely_early = |at: Moment| {
             grant
                 .expiry
@@ -59,15 +66,21 @@ pub(crate) fn explain(grants: &mut [Grant<'_>], owners: &[Owner<'_>], deeds: &[D
             end.kind = EndKind::Released;
             end.at = both(end.seen, at);
         } else if let By::Owner(owner) = grant.by
+            && reached(owner)
             && (end.kind != EndKind::Expired
                 || grant.expiry.map_or(grant.bound.is_some(), |expiry| {
                     end.seen.earliest.plus(JITTER) < expiry.earliest
                 }))
-            && (said_released(&owners[owner], end.seen)
-                || ((end.kind != EndKind::Expired || grant.bound.is_some()) && left(&owners[owner], end.seen, &asked)))
+            && let Some(sent) = said_released(&owners[owner], end.seen).or_else(|| {
+                let may_leave = end.kind != EndKind::Expired || grant.bound.is_some();
+                left(&owners[owner], end.seen, &asked).filter(|_| may_leave)
+            })
         {
             end.kind = EndKind::Released;
-            end.at = end.seen;
+            end.at = Moment {
+                earliest: not_before(sent, end.seen, faults, ttl),
+                latest: end.seen.latest,
+            };
         }
         grant.end = Some(end);
     }
@@ -114,10 +127,29 @@ fn stood_still(owner: &Owner<'_>, seen: Moment) -> bool {
     owner.frozen.contain(seen.earliest.minus(ON_ITS_WAY), seen.latest)
 }
 
-/// Whether its holder said that it released it.
-fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
+/// Whose every byte to the store was swallowed then, and for longer than a request is on its way, released nothing.
+fn was_cut_off(owner: &Owner<'_>, seen: Moment, faults: &[Fault<'_>]) -> bool {
+    faults
+        .iter()
+        .filter(|fault| fault.kind == FaultKind::Blackhole && fault.owner() == Some(owner.name.as_str()))
+        .any(|fault| {
+            let Some(began) = fault.began() else { return false };
+            let lasted = began.latest <= seen.earliest.minus(ON_ITS_WAY)
+                && fault.ended().is_none_or(|ended| seen.latest <= ended.earliest);
+            // One that sent nothing this way may know another.
+            let swallowed = |(event, wire): &(&Event, &Wire)| {
+                wire.seen == WireSeen::RequestSwallowed
+                    && began.earliest <= event.at.latest
+                    && event.at.earliest <= seen.latest
+            };
+            lasted && owner.wires.iter().any(swallowed)
+        })
+}
+
+/// From when on its holder may have sent the release that it said was applied.
+fn said_released(owner: &Owner<'_>, seen: Moment) -> Option<BootNanos> {
     if stood_still(owner, seen) {
-        return false;
+        return None;
     }
     let from = owner.said.partition_point(|saying| saying.at.latest < seen.earliest);
     // The release came after what it said before, at the earliest.
@@ -129,28 +161,41 @@ fn said_released(owner: &Owner<'_>, seen: Moment) -> bool {
     for saying in owner.said[from..].iter().filter(|saying| saying.is_protocol()) {
         let sent = before.map_or(saying.at.earliest, |before| before.min(saying.at.earliest));
         if sent > seen.latest {
-            return false;
+            return None;
         }
         if saying.is(OwnerEvent::Released) {
-            return true;
+            return Some(sent);
         }
         before = Some(saying.at.earliest);
     }
-    false
+    None
 }
 
-/// Whether its holder was asked to end, or exited, just then.
-fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> bool {
+/// From when on its holder may have sent a release, where it was asked to end, or exited, just then.
+fn left(owner: &Owner<'_>, seen: Moment, asked: &HashMap<&str, BootNanos>) -> Option<BootNanos> {
     let asked = asked
         .get(owner.name.as_str())
-        .is_some_and(|asked| *asked <= seen.latest && owner.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
-    let exited = owner.ended.is_some_and(|ended| {
+        .copied()
+        .filter(|asked| *asked <= seen.latest && owner.ended.is_none_or(|ended| seen.earliest <= ended.at.latest));
+    let exited = owner.ended.filter(|ended| {
         !ended.by_lab
             && !stood_still(owner, seen)
             && seen.earliest <= ended.at.latest
             && ended.at.earliest.since(seen.latest) <= EXIT
     });
-    asked || exited
+    asked.or(exited.map(|ended| ended.at.earliest.minus(EXIT)))
+}
+
+/// Before when a release that was sent from `sent` on was not applied. A server that stands still takes none: one sent
+/// after it stopped is applied at its going on, if at all. A TTL after it stopped the grant was over for its holder in any
+/// case.
+fn not_before(sent: BootNanos, seen: Moment, faults: &[Fault<'_>], ttl: Duration) -> BootNanos {
+    let bound = faults.iter().filter(|fault| fault.stops_store()).find_map(|fault| {
+        let (stopped, resumed) = (fault.began()?, fault.ended()?);
+        let while_stopped = stopped.latest <= sent && sent <= resumed.latest;
+        while_stopped.then(|| resumed.earliest.min(stopped.latest.plus(ttl)))
+    });
+    bound.map_or(seen.earliest, |bound| bound.clamp(seen.earliest, seen.latest))
 }
 
 /// A server that stopped may have extended a grant right before, and no look shows it: until a TTL after its

@@ -216,7 +216,8 @@ impl<'h> Walk<'h> {
             grant.expiry = None;
             return;
         };
-        if expires.latest.plus(self.late) < event.at.earliest {
+        // A row that says itself that it is over was only looked at late.
+        if !held.expired && expires.latest.plus(self.late) < event.at.earliest {
             // It should have been gone long ago, and lives. Where its expiry went back to there, the clock that
             // shows it did, and nothing is known of the expiry; else the store itself did not run.
             if let Some(old) = grant.expiry.filter(|old| expires.latest.plus(JITTER) < old.earliest) {

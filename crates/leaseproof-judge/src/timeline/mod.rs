@@ -105,6 +105,7 @@ impl<'h> Timeline<'h> {
             &timeline.owners,
             &timeline.deeds,
             &timeline.faults,
+            history.ask.budget.ttl,
         );
         let budget = &history.ask.budget;
         ends::charge(

@@ -52,6 +52,18 @@ pub fn released_late(gone: bool) -> Story {
     s
 }
 
+/// `a1` claims, at 2002, the renewal that it sent at 749: until a TTL after the answer, less a drift of 50, or after
+/// its request.
+#[must_use]
+pub fn claimed_late(from_answer: bool) -> Story {
+    let mut s = scenarios::pause_renewing();
+    s.said_with(THAW + 2.0, "a1", OwnerEvent::Renewed, |said| {
+        said.attempt = Some(3);
+        said.valid_until = Some(at(if from_answer { THAW + 2.0 } else { 749.0 } + 950.0));
+    });
+    s
+}
+
 /// The connection is forgotten and the lease lost; `a1` says that a renewal failed, or not.
 #[must_use]
 pub fn dropped(noticed: bool) -> Story {

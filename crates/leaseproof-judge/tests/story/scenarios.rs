@@ -148,6 +148,29 @@ pub fn blackhole() -> Story {
     s
 }
 
+/// `a1` sends a renewal at 749 and is paused before it reads the answer, which waits for it at the thaw.
+#[must_use]
+pub fn pause_renewing() -> Story {
+    let premises = [
+        P::Exercised,
+        P::AnswerUnread,
+        P::Frozen,
+        P::Expired,
+        P::TakenOver,
+        P::Thawed,
+    ];
+    let mut s = held_until_pause(ScenarioId::PauseRenewing, &premises);
+    s.without(|event| matches!(&event.what, What::Said(_)) && event.at == about(750.0));
+    s.attempt(749.0, "a1", OwnerEvent::RenewSent, 3);
+    s.fault("a1", FaultKind::DelayAnswers, &phases(739.0, 740.0, 811.0));
+    s.wire(751.0, "a1", WireSeen::AnswerSwallowed)
+        .wire(810.0, "a1", WireSeen::Delivered);
+    s.paused("a1", FaultKind::PauseTree, PAUSE, THAW);
+    s.said(THAW + 1.0, "a1", OwnerEvent::Lost);
+    taken_over(&mut s, "a1");
+    s
+}
+
 /// The network hurts `a1` at 800 and it keeps its lease.
 #[must_use]
 pub fn network(scenario: ScenarioId) -> Story {

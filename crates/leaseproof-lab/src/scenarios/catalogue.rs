@@ -146,6 +146,23 @@ pub const ALL: &[Spec] = &[
         needs: &[Need::LabHolds],
     },
     Spec {
+        id: ScenarioId::PauseRenewing,
+        does: "pauses the tree between sending a renewal and reading its answer, until it expired and was taken over",
+        sound: "counts validity from the request: the answer that waits is worth nothing",
+        premises: &[
+            P::Exercised,
+            P::AnswerUnread,
+            P::Frozen,
+            P::Expired,
+            P::TakenOver,
+            P::Thawed,
+        ],
+        availability: false,
+        contender: true,
+        witness: RECORD,
+        needs: &[Need::Tcp],
+    },
+    Spec {
         id: ScenarioId::ParentOnly,
         does: "stops only the parent, which holds the lease, until it expired and was taken over",
         sound: "the child stops its work when the lease can't be held",

@@ -98,6 +98,7 @@ fn script(id: Id, stage: &mut Stage<'_>) -> Step {
         Id::PauseInsideWrite => inside_write::run(stage),
         Id::CacheFill => cache_fill::run(stage),
         Id::PauseWaiting => waiting::run(stage),
+        Id::PauseRenewing => network::renewing(stage),
         Id::ParentOnly => parts::parent_only(stage),
         Id::ChildOnly => parts::child_only(stage),
         Id::Killed => pauses::killed(stage),

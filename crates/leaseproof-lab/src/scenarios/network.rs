@@ -1,7 +1,8 @@
 //! The network between owner and store fails.
 
-use super::stage::{Stage, Step, WireFault};
+use super::stage::{Part, Stage, Step, WireFault};
 use leaseproof_model::scenario::WitnessMode;
+use leaseproof_proc::clock::boot_now;
 
 /// `blackhole`.
 pub fn blackhole(stage: &mut Stage<'_>) -> Step {
@@ -15,6 +16,29 @@ pub fn blackhole(stage: &mut Stage<'_>) -> Step {
         // An owner that trusts the silence writes on now, beside its successor.
         let due = stage.watch_heartbeats(2)?;
         stage.heal(cut, due)?;
+        stage.observe(&target)?;
+        stage.until_wrote(&successor)?;
+        stage.end()
+    })?;
+    stage.hand_over()
+}
+
+/// `pause-renewing`: the answer to a renewal is on its way as the pause begins, and waits in the owner's socket as
+/// it ends.
+pub fn renewing(stage: &mut Stage<'_>) -> Step {
+    stage.open_with_contender()?;
+    stage.cycles(|stage| {
+        let (target, successor) = stage.roles()?;
+        stage.begin(&target, Some(&successor), WitnessMode::Record)?;
+        stage.baseline(&target)?;
+        // What is answered next is a renewal then.
+        stage.until_idle()?;
+        let unread = stage.cut(&target, WireFault::DelayAnswers)?;
+        stage.until_answered(&target)?;
+        let pause = stage.pause(&target, Part::Tree)?;
+        stage.heal(unread, boot_now())?;
+        let due = stage.until_taken_over(&pause)?;
+        stage.thaw(pause, due)?;
         stage.observe(&target)?;
         stage.until_wrote(&successor)?;
         stage.end()

@@ -56,6 +56,8 @@ pub struct Known {
     pub fills: u64,
     /// Requests that the relay swallowed.
     pub swallowed: u64,
+    /// Answers that the relay holds, or held, back.
+    pub unread: u64,
     /// Connections that the relay saw opened.
     pub connections: u64,
 }
@@ -204,6 +206,7 @@ impl Scene {
                     let known = self.owners.entry(owner.clone()).or_default();
                     match wire.seen {
                         WireSeen::RequestSwallowed => known.swallowed += 1,
+                        WireSeen::AnswerSwallowed => known.unread += 1,
                         WireSeen::Opened => known.connections += 1,
                         _ => {}
                     }

@@ -36,6 +36,8 @@ pub enum FaultKind {
     StealKey,
     /// Store traffic of the owner held back, so that a renewal or release comes late.
     DelayRequests,
+    /// The store's answers to the owner held back, so that one is on its way when something else happens.
+    DelayAnswers,
     /// Every process of the store's server stopped.
     PauseStore,
     /// The member that leads a store of several stopped; the others go on.

@@ -1,12 +1,12 @@
 //! The thread of a fleet: it looks at the leases whose moment has come, puts what they want on its way, and hands them
 //! their answers. It never waits for one of them.
 
-use crate::clock::boot_now;
 use crate::duty::abandon;
 use crate::event::Event;
 use crate::keeper::LATE;
 use crate::shared::SLICE;
 use leaseproof_model::clock::BootNanos;
+use leaseproof_store::boot_now;
 use leaseproof_store::{Answered, Pipelined};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};

@@ -11,7 +11,6 @@ pub use office::Tally;
 pub(crate) use office::Bell;
 
 use crate::budget::Sound;
-use crate::clock::boot_now;
 use crate::duty::Duty;
 use crate::error::AcquireError;
 use crate::lease::Lease;
@@ -19,6 +18,7 @@ use crate::options::Options;
 use crate::shared::Shared;
 use crate::store::Store;
 use crew::Crew;
+use leaseproof_store::boot_now;
 use leaseproof_store::{Pipelined, open_pipelined};
 use office::{Handle, Office};
 use std::fmt;

@@ -1,11 +1,11 @@
 //! One lease of a fleet: what it wants next, and what an answer makes of it. Nothing is sent here.
 
-use crate::clock::boot_now;
 use crate::duty::{Duty, RELEASE_TRIES, Tenure};
 use crate::protocol::{Answer, Loss, Protocol, Step};
 use crate::shared::{Phase, Wish};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
+use leaseproof_store::boot_now;
 use leaseproof_store::{Grant, Operation, Pipelined, Ticket, What};
 use std::time::Duration;
 

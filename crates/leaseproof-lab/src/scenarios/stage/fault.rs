@@ -53,6 +53,8 @@ impl Pause {
 pub enum WireFault {
     /// Everything is swallowed, and delivered at the end, as TCP does.
     Blackhole,
+    /// Answers are held back, and delivered at the end.
+    DelayAnswers,
     /// The connections are reset.
     Reset,
     /// The connections are forgotten in silence.
@@ -235,6 +237,7 @@ impl Stage<'_> {
         let number = self.ready.warden.next_fault();
         Ok(match fault {
             WireFault::Blackhole => Cut::Held(relay.blackhole(number, &sink)),
+            WireFault::DelayAnswers => Cut::Held(relay.delay_answers(number, &sink)),
             WireFault::Reset => Cut::Done(relay.reset(number, &sink)),
             WireFault::IdleDrop => Cut::Done(relay.idle_drop(number, &sink)),
         })

@@ -103,6 +103,24 @@ impl Stage<'_> {
         self.pass(self.budget().heartbeat / 4)
     }
 
+    /// Waits until an answer to the owner is held back.
+    pub fn until_answered(&mut self, owner: &OwnerName) -> Step {
+        self.say("waiting for the next renewal's answer");
+        let before = self.scene.known(owner).unread;
+        let bound = boot_now().plus(self.budget().ttl + self.budget().heartbeat);
+        let name = owner.clone();
+        let held = self.wait(bound, None, |scene| {
+            let known = scene.known(&name);
+            known.unread > before || known.ended
+        })?;
+        if held && !self.scene.known(owner).ended {
+            return Ok(());
+        }
+        Err(Halt::Abandoned(format!(
+            "{owner} asked the store for nothing within a TTL: let it use $LEASEPROOF_STORE, and renew within the TTL"
+        )))
+    }
+
     /// Waits until the target's next renewal was applied, or its grant ended.
     pub fn until_renewed_or_over(&mut self, from: Moment) -> Step<BootNanos> {
         self.say("waiting for the next renewal");
