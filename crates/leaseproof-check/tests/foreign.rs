@@ -39,6 +39,7 @@ fn facts(url: &str) -> Result<StoreFacts, String> {
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
         grants_in_steps: false,
+        may_lose_grants: None,
     })
 }
 

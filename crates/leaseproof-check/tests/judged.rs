@@ -38,6 +38,7 @@ fn facts(url: &str) -> Result<StoreFacts, String> {
         renewals_apart: ms(0),
         ttl_step: if bounded { ms(1000) } else { ms(0) },
         grants_in_steps: false,
+        may_lose_grants: None,
     })
 }
 

@@ -28,6 +28,7 @@ fn facts(_: &str) -> Result<StoreFacts, String> {
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
         grants_in_steps: false,
+        may_lose_grants: None,
     })
 }
 

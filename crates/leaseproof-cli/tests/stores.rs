@@ -213,8 +213,41 @@ fn a_leader_that_stops_is_no_fault_of_the_owner() {
         let holds = |it: &&Value| it["name"] == name && it["holds"] == "yes";
         assert!(premises.iter().any(|it| holds(&it)), "{name}: {premises:#?}");
     }
+    the_store_is_named(&document, &["LP017"]);
+}
+
+/// Each of these codes is surely the store's, and nobody who owns a lease is accused of anything.
+#[track_caller]
+fn the_store_is_named(document: &Value, codes: &[&str]) {
     let findings = document["scenarios"][0]["findings"].as_array().expect("findings");
-    assert!(findings.iter().any(|it| it["rule"] == "LP017"), "{findings:#?}");
+    for code in codes {
+        let says = |it: &&Value| it["rule"] == *code && it["subject"] == "store" && it["certainty"] == "yes";
+        assert!(findings.iter().any(|it| says(&it)), "{code}: {findings:#?}");
+    }
+    let accuses = |it: &&Value| it["subject"] == "owner" && it["class"] != "notice";
+    let accused: Vec<&Value> = findings.iter().filter(accuses).collect();
+    assert!(accused.is_empty(), "{accused:#?}");
+}
+
+/// The clock of a Redis server steps forward by an hour while the lease is held, and every lease of it is gone at once.
+#[test]
+fn a_server_whose_clock_steps_is_no_fault_of_the_owner() {
+    let test = "a_server_whose_clock_steps_is_no_fault_of_the_owner";
+    if !found(test, "LEASEPROOF_REDIS_SERVER", "redis-server") {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a folder");
+    let words = ["verify", "--start-store", "redis", "--scenario", "store-clock"];
+    let ran = leaseproof(dir.path(), &[&words, SHORT].concat());
+    let seen = verdicts(&ran);
+    let [(store, id, verdict)] = &seen[..] else {
+        panic!("{ran:?}")
+    };
+    assert_eq!((store.as_str(), id.as_str()), ("redis", "store-clock"));
+    // A machine that does much else may be too late to prove it.
+    assert_ne!(verdict, "violated", "{ran:?}");
+    let document: Value = serde_json::from_slice(&ran.stdout).expect("a verdict document");
+    the_store_is_named(&document, &["LP017", "LP018"]);
 }
 
 #[test]

@@ -60,6 +60,8 @@ const PAIRS: &[Pair] = &[
     ("LP011", || released_late(false), || released_late(true)),
     ("LP012", pauses::over_ttl, without_ttl),
     ("LP013", || dropped(true), || dropped(false)),
+    ("LP013", || unanswered(true), || unanswered(false)),
+    ("LP013", || unread(true), || unread(false)),
     (
         "LP014",
         || renewed_after_release(3306.0),

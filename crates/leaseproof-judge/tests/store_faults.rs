@@ -2,7 +2,7 @@
 
 mod story;
 
-use leaseproof_model::event::{OwnerEvent, What};
+use leaseproof_model::event::{FaultKind, OwnerEvent, What};
 use leaseproof_model::finding::Subject;
 use leaseproof_model::verdict::{ScenarioVerdict, Verdict};
 use story::{Story, accusations, at, codes, server};
@@ -154,6 +154,71 @@ fn a_grant_that_was_lost_with_its_leader_ok() {
     let mut story = server::lost_with_its_leader(1195.0);
     story.without(|event| matches!(event.what, What::Fault(_) | What::Roles(_)));
     assert_eq!(accusations(&story.judged()), ["LP021?"]);
+}
+
+/// A store that keeps what it granted: no leader can have lost that, and the looks at the next one tell.
+#[test]
+fn a_grant_that_no_leader_can_have_lost_bad() {
+    let judged = keeping(server::lost_with_its_leader(1195.0), Some(false)).judged();
+    assert_eq!(accusations(&judged), ["LP021"], "{judged:#?}");
+    assert_eq!(subject(&judged, "LP021"), Some(Subject::Owner), "{judged:#?}");
+    for may_lose in [None, Some(true)] {
+        let judged = keeping(server::lost_with_its_leader(1195.0), may_lose).judged();
+        assert_eq!(accusations(&judged), ["LP021?"], "{may_lose:?}: {judged:#?}");
+    }
+}
+
+/// Without tokens it takes an act after the next leader was looked at: before that a short grant may hide.
+#[test]
+fn a_grant_that_may_have_come_and_gone_unseen_ok() {
+    let judged = tokenless(keeping(server::lost_with_its_leader(1195.0), Some(false))).judged();
+    assert_eq!(accusations(&judged), ["LP021?"], "{judged:#?}");
+    assert!(
+        judged.findings.iter().any(|it| it.says.contains("come and gone")),
+        "{judged:#?}"
+    );
+    let judged = tokenless(keeping(server::lost_with_its_leader(1400.0), Some(true))).judged();
+    assert_eq!(accusations(&judged), ["LP021?"], "{judged:#?}");
+}
+
+#[test]
+fn an_owner_without_a_grant_at_the_next_leader_bad() {
+    let judged = tokenless(keeping(server::lost_with_its_leader(1400.0), Some(false))).judged();
+    assert_eq!(accusations(&judged), ["LP021"], "{judged:#?}");
+}
+
+/// Whatever it promises: its data is gone.
+#[test]
+fn a_store_whose_data_is_gone_keeps_nothing_ok() {
+    let mut story = keeping(server::lost_with_its_leader(1195.0), Some(false));
+    story.each(|event| {
+        if let What::Fault(fault) = &mut event.what {
+            fault.kind = FaultKind::EmptyStore;
+        }
+    });
+    assert_eq!(accusations(&story.judged()), ["LP021?"], "{:#?}", story.judged());
+}
+
+fn keeping(mut story: Story, may_lose: Option<bool>) -> Story {
+    story.ask.store.may_lose_grants = may_lose;
+    story
+}
+
+/// As a store and an owner that have none.
+fn tokenless(mut story: Story) -> Story {
+    story.ask.store_shows_token = false;
+    story.each(|event| match &mut event.what {
+        What::Reading(reading) => {
+            reading.counter = None;
+            if let Some(held) = &mut reading.held {
+                held.token = None;
+            }
+        }
+        What::Said(said) => said.token = None,
+        What::Write(write) => write.token = None,
+        _ => {}
+    });
+    story
 }
 
 /// The same where no leader changed.

@@ -136,6 +136,35 @@ fn what_happens_to_a_lease_is_told_apart() {
     }
 }
 
+/// A TTL that goes far below zero while the lease is there, on a store that shows no clock: neither an end nor
+/// somebody's shortening, and what ends it then is not known.
+#[test]
+fn a_ttl_far_below_zero_is_a_clock_that_stepped_back() {
+    let mut deeds = vec![(-10.0, Deed::Grant("a#1", 7)), (3500.0, Deed::Free)];
+    let below = |deeds: &[(f64, Deed)], by: u64| {
+        let (mut samples, facts) = in_whole_seconds(span(deeds, 4000, 20, 9000, None));
+        let start = samples[0].at.earliest;
+        for sample in samples
+            .iter_mut()
+            .filter(|it| it.at.earliest.since(start) > Duration::from_secs(1))
+        {
+            let held = sample.seen.as_mut().ok().and_then(|reading| reading.held.as_mut());
+            if let Some(expires) = held.and_then(|held| held.expires.as_mut()) {
+                expires.earliest.0 = expires.earliest.0.saturating_sub(by * MS);
+                expires.latest.0 = expires.latest.0.saturating_sub(by * MS);
+            }
+        }
+        let lease = view(&samples, &facts, Span::default(), &|_, _| String::new())
+            .expect("a reading")
+            .0;
+        lease.happened.iter().map(|it| it.what).collect::<Vec<_>>()
+    };
+    assert_eq!(below(&deeds, 3_600_000), [Change::ClockStepped, Change::Ended]);
+    assert_eq!(below(&deeds, 3000), [Change::Shortened, Change::EndedEarly]);
+    deeds.pop();
+    assert_eq!(below(&deeds, 3_600_000), [Change::ClockStepped]);
+}
+
 /// A step of the server's clock moves what is left of a TTL; nobody renewed.
 #[test]
 fn a_clock_that_steps_renews_nothing() {

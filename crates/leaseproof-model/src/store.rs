@@ -54,6 +54,11 @@ pub struct StoreFacts {
     /// Whether a grant counts only once a second step is done, while its TTL runs from the first.
     #[serde(default)]
     pub grants_in_steps: bool,
+    /// Whether it may lose what it had granted and answered when it goes on from another state: another member
+    /// leads, or its process starts anew on its data. `None`, as in a record from before this field: nobody says
+    /// so, and it is taken to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub may_lose_grants: Option<bool>,
 }
 
 impl StoreFacts {
@@ -62,6 +67,12 @@ impl StoreFacts {
     #[must_use]
     pub fn is_only_the_most(&self, bound: Duration) -> bool {
         self.ttl_ceiling.is_some_and(|ceiling| bound >= ceiling)
+    }
+
+    /// Whether what it granted and answered survives a change of its leader and a restart on its data, surely.
+    #[must_use]
+    pub fn keeps_grants(&self) -> bool {
+        self.may_lose_grants == Some(false)
     }
 }
 

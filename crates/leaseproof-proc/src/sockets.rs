@@ -76,6 +76,34 @@ pub fn to_port(pid: u32, port: u16) -> io::Result<Vec<Tcp>> {
     Ok(found)
 }
 
+/// The connections from `from` to `to`, two processes of one network namespace, as the end of `to` has them:
+/// `unread` is what `to` has not read. One that `to` has not yet accepted is among them.
+///
+/// # Errors
+/// When a process is gone, or its descriptors may not be seen (another user's process).
+pub fn between(from: u32, to: u32) -> io::Result<Vec<Tcp>> {
+    let (near, far) = (inodes(from)?, inodes(to)?);
+    let mut rows = Vec::new();
+    for table in ["tcp", "tcp6"] {
+        let text = fs::read_to_string(format!("/proc/{to}/net/{table}")).unwrap_or_default();
+        rows.extend(text.lines().filter_map(row));
+    }
+    let listens = |port: u16| {
+        rows.iter()
+            .any(|row| row.state == LISTENING && row.local.port() == port && far.contains(&row.inode))
+    };
+    let other_end = |near: &Tcp| {
+        rows.iter().find(|row| {
+            let theirs = far.contains(&row.inode) || (row.inode == 0 && listens(row.local.port()));
+            theirs && row.local == near.remote && row.remote == near.local
+        })
+    };
+    let established = rows
+        .iter()
+        .filter(|row| row.state == ESTABLISHED && near.contains(&row.inode));
+    Ok(established.filter_map(other_end).cloned().collect())
+}
+
 /// How many connections were reset in the network namespace of `pid` since it was made, whoever's.
 #[must_use]
 pub fn resets(pid: u32) -> Option<u64> {
@@ -98,6 +126,8 @@ fn inodes(pid: u32) -> io::Result<BTreeSet<u64>> {
     Ok(found)
 }
 
+const ESTABLISHED: u8 = 1;
+const LISTENING: u8 = 10;
 /// States in which the other end has closed its side.
 const CLOSE_WAIT: u8 = 8;
 const LAST_ACK: u8 = 9;
@@ -199,6 +229,29 @@ mod tests {
         assert_eq!(socket.timer, Some((Timer::Retransmit, Duration::from_millis(100))));
         assert_eq!(row("  sl  local_address rem_address   st"), None);
         assert_eq!(row(""), None);
+    }
+
+    #[test]
+    fn a_request_that_another_does_not_read_is_found_at_its_end() {
+        use std::io::Write as _;
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let place = listener.local_addr().expect("bound");
+        // Not accepted yet, as with a server that stands still.
+        let mut near = TcpStream::connect(place).expect("it connects");
+        let own = std::process::id();
+        let ours = || {
+            let mut found = between(own, own).expect("our own");
+            found.retain(|it| it.local == place);
+            found
+        };
+        let [quiet] = &ours()[..] else { panic!("{:?}", ours()) };
+        assert_eq!((quiet.unread, quiet.remote), (0, near.local_addr().expect("connected")));
+        near.write_all(b"GET").expect("it is sent");
+        assert_eq!(ours()[0].unread, 3);
+        let (accepted, _) = listener.accept().expect("it comes");
+        assert_eq!(ours()[0].unread, 3);
+        drop((near, accepted));
+        assert_eq!(ours(), []);
     }
 
     #[test]

@@ -85,6 +85,13 @@ pub(crate) fn of(event: &Event) -> String {
             words::wire(wire.seen),
             wire.bytes
         ),
+        What::Within(within) => format!(
+            "{owner}: process {} to process {}, which stands still ({}): {}",
+            within.from.pid,
+            within.to.pid,
+            within.connection,
+            words::within(within.seen)
+        ),
         What::Roles(roles) => match roles.leader() {
             Some((leader, term)) => format!(
                 "the member of the store with process {} says that it leads, in term {term}",

@@ -1,6 +1,6 @@
 //! The words that every format uses for the model's enums, so that they never differ between formats.
 
-use leaseproof_model::event::{FaultKind, FaultPhase, OwnerEvent, Source, WireSeen};
+use leaseproof_model::event::{FaultKind, FaultPhase, OwnerEvent, Source, WireSeen, WithinSeen};
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::Class;
 use leaseproof_model::truth::Truth;
@@ -109,6 +109,15 @@ pub(crate) fn wire(seen: WireSeen) -> &'static str {
         WireSeen::Reset => "connection reset",
         WireSeen::Forgotten => "connection forgotten in silence",
         WireSeen::Closed => "connection closed",
+    }
+}
+
+pub(crate) fn within(seen: WithinSeen) -> String {
+    match seen {
+        WithinSeen::Stood => "the connection stood at the first look".to_owned(),
+        WithinSeen::Opened => "connected".to_owned(),
+        WithinSeen::Unread(bytes) => format!("{bytes} bytes lie there unread"),
+        WithinSeen::Gone => "the connection is gone".to_owned(),
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let over = |grant: &'_ Grant<'_>| Some((grant.long_over?, grant.first.id, timeline.label(grant)));
     if let Some((moved, first, label)) = timeline.grants.iter().find_map(over) {
         let says = format!(
-            "the store shows {label} as over for {}, and it lives: the clock that shows it stepped back; that is no expiry",
+            "the store shows {label} as over for {} at least, and it lives: the clock that shows it stepped back; that is no expiry",
             ms(moved.to.at.latest.since(moved.to.expires.latest))
         );
         let ids = evidence([first, moved.to.event]);

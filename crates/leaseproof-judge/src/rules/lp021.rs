@@ -20,12 +20,12 @@ use std::collections::BTreeMap;
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let counter = Counter::of(timeline);
-    let switches = Switch::all(&timeline.readings, &timeline.faults);
+    let switches = Switch::all(&timeline.readings, &timeline.faults, timeline.ask.store.keeps_grants());
     let mut found = Vec::new();
     for (place, owner) in timeline.owners.iter().enumerate() {
         let mut by_cycle: BTreeMap<u32, (String, Vec<EventId>)> = BTreeMap::new();
         let lost = Lost::of(timeline, owner, &switches);
-        let mut may_be_lost: BTreeMap<u32, (Option<Token>, Vec<EventId>)> = BTreeMap::new();
+        let mut may_be_lost: BTreeMap<u32, (Option<Token>, &Switch, Vec<EventId>)> = BTreeMap::new();
         for claim in tokens_claimed(owner) {
             if let Some(shown) = counter.below(claim.token, claim.at) {
                 // From its first claim on the looks tell: it was not given before that either.
@@ -33,7 +33,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                     .first_shown(claim.token)
                     .and_then(|first| counter.look_after(first));
                 if let Some(switch) = lost.token(claim.token, until.map_or(claim.at, |it| it.at)) {
-                    let seen = || (Some(claim.token), vec![claim.event, switch, shown]);
+                    let seen = || (Some(claim.token), switch, vec![claim.event, switch.event, shown]);
                     may_be_lost.entry(claim.cycle).or_insert_with(seen);
                     continue;
                 }
@@ -61,7 +61,7 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
             }
             if let Some(switch) = lost.act(act, run.at) {
                 absent = None;
-                let seen = || (act.token, vec![act.event.id, switch]);
+                let seen = || (act.token, switch, vec![act.event.id, switch.event]);
                 may_be_lost.entry(act.event.cycle).or_insert_with(seen);
                 continue;
             }
@@ -118,10 +118,10 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
                 }
             }
         }
-        for (cycle, (token, ids)) in may_be_lost {
+        for (cycle, (token, switch, ids)) in may_be_lost {
             open.remove(&cycle);
             if !by_cycle.contains_key(&cycle) {
-                let says = lost::says(owner, token);
+                let says = lost::says(owner, token, switch);
                 let ids = evidence(ids);
                 let finding = Finding::new(&LP021, Subject::Store, Truth::CannotTell, cycle, says, ids);
                 found.push(of(owner, finding));

@@ -390,6 +390,7 @@ impl<'h> Owner<'h> {
             }
             What::Said(said) => self.said.push(Saying::new(event, said, self.started)),
             What::Wire(wire) => self.wires.push((event, wire)),
+            What::Within(within) => self.within.push((event, within)),
             What::WallReads {
                 count,
                 offset_ns,

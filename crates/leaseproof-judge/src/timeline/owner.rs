@@ -4,7 +4,7 @@ use super::act::Act;
 use super::freeze::{Freeze, Spans};
 use super::grant::Grant;
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{Event, EventId, OwnerEvent, Said, Wire};
+use leaseproof_model::event::{Event, EventId, OwnerEvent, Said, Wire, Within};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::OwnerName;
 use std::time::Duration;
@@ -113,6 +113,8 @@ pub(crate) struct Owner<'h> {
     /// Places in the timeline's writes, without replays.
     pub(crate) writes: Vec<usize>,
     pub(crate) wires: Vec<(&'h Event, &'h Wire)>,
+    /// What its running part sent to the part that stood still.
+    pub(crate) within: Vec<(&'h Event, &'h Within)>,
     pub(crate) wall: Vec<WallCount>,
     pub(crate) freezes: Vec<Freeze>,
     /// Surely not running.
@@ -136,6 +138,7 @@ impl<'h> Owner<'h> {
             said: Vec::new(),
             writes: Vec::new(),
             wires: Vec::new(),
+            within: Vec::new(),
             wall: Vec::new(),
             freezes: Vec::new(),
             frozen: Spans::default(),

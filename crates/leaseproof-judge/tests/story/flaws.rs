@@ -1,10 +1,10 @@
 //! What flawed owners, stores and resources do, and what comes close to it and is sound.
 
 use super::pauses::{self, EXPIRY, OVER, THAW};
-use super::{Story, at, scenarios};
+use super::{Story, at, scenarios, server};
 use leaseproof_model::clock::{MonoNanos, Stamp, WallNanos};
-use leaseproof_model::event::{Coverage, Deed, FaultKind, FaultPhase, OwnerEvent, Source, What, WireSeen};
-use leaseproof_model::name::Token;
+use leaseproof_model::event::{Coverage, Deed, FaultKind, FaultPhase, OwnerEvent, Source, What, WireSeen, WithinSeen};
+use leaseproof_model::name::{ProcessId, Token};
 use leaseproof_model::scenario::ScenarioId;
 use std::time::Duration;
 
@@ -79,6 +79,40 @@ pub fn dropped(noticed: bool) -> Story {
     s.free(EXPIRY + 4.0).said(EXPIRY - 60.0, "a1", OwnerEvent::Lost);
     s.end_cycle(OVER).watched(0.0, OVER + 100.0);
     s
+}
+
+/// The store stands still, `a1` writes on past its TTL, and what it sent at 1000 gets no answer: it says so, or not.
+#[must_use]
+pub fn unanswered(noticed: bool) -> Story {
+    let mut s = server::paused_and_wrote_until(1995.0);
+    s.wire(1000.0, "a1", WireSeen::Request);
+    if !noticed {
+        s.without(|event| matches!(&event.what, What::Said(said) if said.event == OwnerEvent::RenewFailed));
+    }
+    s
+}
+
+/// The part of `a1` that holds stands still, and the part that works writes on beside `b1`. What that one sent to the
+/// other at 1000 lies there unread: it connects anew, or not.
+#[must_use]
+pub fn unread(noticed: bool) -> Story {
+    over_ttl(|s| {
+        s.works(pauses::PAUSE + 10.0, THAW, "a1", 1);
+        s.within(805.0, "a1", "one", WithinSeen::Stood)
+            .within(1000.0, "a1", "one", WithinSeen::Unread(120));
+        if noticed {
+            s.within(1200.0, "a1", "two", WithinSeen::Opened);
+        }
+        s.each(|event| {
+            if let What::Fault(fault) = &mut event.what {
+                fault.kind = FaultKind::PauseParent;
+                fault.processes = vec![ProcessId {
+                    pid: 31,
+                    start_ticks: 7,
+                }];
+            }
+        });
+    })
 }
 
 /// After `b1` released at 3305 its renewer says that a renewal succeeded.

@@ -95,6 +95,7 @@ impl Story {
                     renewals_apart: Duration::ZERO,
                     ttl_step: Duration::ZERO,
                     grants_in_steps: false,
+                    may_lose_grants: None,
                 },
                 budget: budget(),
                 key: "canary/story".to_owned(),

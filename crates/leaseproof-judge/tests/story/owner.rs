@@ -1,8 +1,8 @@
 //! What owners say, and what the resource, the relay and the shim see of them.
 
 use super::{Ms, Story, about, at};
-use leaseproof_model::event::{Fill, OwnerEvent, Said, Source, What, Wire, WireSeen, Write};
-use leaseproof_model::name::Token;
+use leaseproof_model::event::{Fill, OwnerEvent, Said, Source, What, Wire, WireSeen, Within, WithinSeen, Write};
+use leaseproof_model::name::{ProcessId, Token};
 
 impl Story {
     pub fn said(&mut self, ms: Ms, owner: &str, event: OwnerEvent) -> &mut Self {
@@ -103,6 +103,18 @@ impl Story {
                 bytes: 40,
             }),
         )
+    }
+
+    /// A connection to the part of its tree that stands still, process 31.
+    pub fn within(&mut self, ms: Ms, owner: &str, connection: &str, seen: WithinSeen) -> &mut Self {
+        let process = |pid| ProcessId { pid, start_ticks: 7 };
+        let within = Within {
+            from: process(41),
+            to: process(31),
+            connection: connection.to_owned(),
+            seen,
+        };
+        self.push(Source::Process, Some(owner), about(ms), What::Within(within))
     }
 
     pub fn shim(&mut self, ms: Ms, owner: &str, count: u64, offset_ns: i64) -> &mut Self {

@@ -110,6 +110,7 @@ mod tests {
             renewals_apart: Duration::from_millis(apart),
             ttl_step: Duration::from_millis(step),
             grants_in_steps: false,
+            may_lose_grants: None,
         }
     }
 

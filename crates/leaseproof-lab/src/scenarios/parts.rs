@@ -12,6 +12,7 @@ pub fn parent_only(stage: &mut Stage<'_>) -> Step {
         stage.baseline(&target)?;
         stage.needs_child(&target)?;
         let pause = stage.pause(&target, Part::Parent)?;
+        let within = stage.watch_within(&target)?;
         let due = stage.until_taken_over(&pause)?;
         if stage.renewed_during(&pause) {
             stage.thaw(pause, due)?;
@@ -21,6 +22,7 @@ pub fn parent_only(stage: &mut Stage<'_>) -> Step {
         }
         // The child may still run beside the successor: seen before the parent wakes, or never.
         let due = stage.watch_heartbeats(2)?;
+        drop(within);
         stage.thaw(pause, due)?;
         stage.observe(&target)?;
         stage.until_wrote(&successor)?;

@@ -120,6 +120,16 @@ impl Steps {
                 self.tell(between, Change::Taken, says);
             }
             (Some(_), Some(held)) if same_grant(a, b) => match moved(a, b, facts) {
+                Moved::Back if steady == Truth::Yes && long_over(b, facts).is_some() => {
+                    let over = ms(long_over(b, facts).unwrap_or_default());
+                    let says = format!(
+                        "its TTL shows it as over for {over:.0} ms at least, and it is there: the clock that shows it \
+                         stepped back; that is no expiry"
+                    );
+                    self.tell(between, Change::ClockStepped, says);
+                }
+                // What comes back from there was brought by nobody that is known.
+                Moved::Forward if long_over(a, facts).is_some() => {}
                 Moved::Forward if steady == Truth::Yes => self.jumps.push(Jump {
                     before,
                     after,
@@ -140,6 +150,13 @@ impl Steps {
     }
 }
 
+/// How long a lease that is held in a reading should have been gone, at least, where that is longer than the store takes.
+fn long_over(sample: &Sample, facts: &StoreFacts) -> Option<Duration> {
+    let held = sample.held().filter(|held| !held.expired)?;
+    let over = sample.at.earliest.since(held.expires?.latest);
+    (over > facts.late_bound).then_some(over)
+}
+
 /// Why a lease that `a` shows is free in `b`.
 fn end_of(a: &Sample, b: &Sample, facts: &StoreFacts) -> (Change, String) {
     // Of the stores that are known here one drops keys when its memory is full.
@@ -149,6 +166,11 @@ fn end_of(a: &Sample, b: &Sample, facts: &StoreFacts) -> (Change, String) {
         "or lost"
     };
     match a.expires() {
+        Some(_) if long_over(a, facts).is_some() => (
+            Change::Ended,
+            "free, and its TTL said nothing any more: run out, released or deleted; the store does not say which"
+                .to_owned(),
+        ),
         Some(expires) if expires.after(between(a, b)) == Truth::Yes => {
             let early = ms(expires.earliest.since(b.at.latest));
             let says = format!(

@@ -52,6 +52,7 @@ pub fn redis() -> StoreFacts {
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
         grants_in_steps: false,
+        may_lose_grants: None,
     }
 }
 

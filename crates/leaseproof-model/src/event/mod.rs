@@ -12,6 +12,7 @@ mod reading;
 mod roles;
 mod said;
 mod wire;
+mod within;
 mod write;
 
 pub use coverage::Coverage;
@@ -22,6 +23,7 @@ pub use reading::{Held, Reading};
 pub use roles::{MemberRole, Role, Roles};
 pub use said::{OwnerEvent, Said};
 pub use wire::{Wire, WireSeen};
+pub use within::{Within, WithinSeen};
 pub use write::Write;
 
 use crate::clock::Stamp;
@@ -149,6 +151,8 @@ pub enum What {
         /// Whether the lab caused it (clean-up, SIGTERM of a scenario, SIGKILL of a scenario).
         by_lab: bool,
     },
+    /// Process: a connection inside an owner's tree, to the part of it that stands still.
+    Within(Within),
     /// Fault: one phase of one fault.
     Fault(FaultEvent),
     /// Store: a reading (changes, and one now and then; the gaps are in the coverage).

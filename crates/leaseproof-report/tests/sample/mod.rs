@@ -55,6 +55,7 @@ pub fn ask(scenario: ScenarioId, witness: WitnessMode) -> Ask {
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
             grants_in_steps: false,
+            may_lose_grants: None,
         },
         budget: Budget::standard(),
         key: HOSTILE.to_owned(),

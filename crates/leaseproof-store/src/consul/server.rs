@@ -165,6 +165,8 @@ impl Server {
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
             grants_in_steps: false,
+            // A majority has it in its logs before it is answered, unless nothing is kept at all.
+            may_lose_grants: Some(self.in_memory),
         }
     }
 }

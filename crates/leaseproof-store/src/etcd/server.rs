@@ -71,6 +71,8 @@ pub(super) fn facts(version: &str, floor: Duration, layout: Layout) -> StoreFact
         renewals_apart: Duration::from_secs(1),
         ttl_step: Duration::from_secs(1),
         grants_in_steps: false,
+        // A majority has it in its logs before it is answered.
+        may_lose_grants: Some(false),
     }
 }
 

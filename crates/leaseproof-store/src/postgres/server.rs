@@ -100,6 +100,8 @@ impl Server {
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
             grants_in_steps: false,
+            // A replica that takes its place need not have what was committed last.
+            may_lose_grants: Some(true),
         }
     }
 }

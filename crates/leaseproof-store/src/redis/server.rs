@@ -112,6 +112,8 @@ impl Server {
             renewals_apart: Duration::ZERO,
             ttl_step: Duration::ZERO,
             grants_in_steps: false,
+            // It answers before a replica, or its own disk, has it.
+            may_lose_grants: Some(true),
         }
     }
 }

@@ -49,5 +49,7 @@ pub(crate) fn facts() -> StoreFacts {
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
         grants_in_steps: false,
+        // A power cut may take the last commits with it.
+        may_lose_grants: Some(true),
     }
 }

@@ -110,6 +110,8 @@ fn facts(version: String, floor: Duration, ceiling: Duration, tick: Duration) ->
         renewals_apart: Duration::ZERO,
         ttl_step: Duration::ZERO,
         grants_in_steps: false,
+        // A majority has it in its logs before it is answered.
+        may_lose_grants: Some(false),
     }
 }
 

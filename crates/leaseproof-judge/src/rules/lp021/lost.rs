@@ -2,7 +2,7 @@
 
 use crate::timeline::{Act, Owner, Switch, Timeline};
 use leaseproof_model::clock::BootNanos;
-use leaseproof_model::event::{EventId, OwnerEvent};
+use leaseproof_model::event::OwnerEvent;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
 use std::collections::HashMap;
@@ -53,15 +53,13 @@ impl<'t> Lost<'t> {
     }
 
     /// The change with which the grant of a token may have been lost, before a look that lacks it.
-    pub(super) fn token(&self, token: Token, look: Moment) -> Option<EventId> {
-        self.since(self.first_shown(token)?, look.latest)
-            .next()
-            .map(|it| it.event)
+    pub(super) fn token(&self, token: Token, look: Moment) -> Option<&'t Switch> {
+        self.since(self.first_shown(token)?, look.latest).find(|it| !it.keeps)
     }
 
     /// The change with which the grant that an act rests on may have been lost. `run` is the first act in a row
     /// that no grant answers to.
-    pub(super) fn act(&self, act: &Act<'_>, run: Moment) -> Option<EventId> {
+    pub(super) fn act(&self, act: &Act<'_>, run: Moment) -> Option<&'t Switch> {
         let said = self
             .acquired
             .partition_point(|it| it.earliest <= act.at.latest)
@@ -72,8 +70,7 @@ impl<'t> Lost<'t> {
             (None, None) => run,
         };
         let mut near = self.since(began, act.at.latest.plus(self.gap));
-        near.find(|it| it.is_within(act.at.earliest, self.grace))
-            .map(|it| it.event)
+        near.find(|it| it.hides(act.at.earliest, self.grace))
     }
 
     /// The changes since a grant that was first seen with its owner at `began` can have been given.
@@ -83,11 +80,14 @@ impl<'t> Lost<'t> {
     }
 }
 
-pub(super) fn says(owner: &Owner<'_>, token: Option<Token>) -> String {
+pub(super) fn says(owner: &Owner<'_>, token: Option<Token>, switch: &Switch) -> String {
     let token = token.map_or_else(String::new, |token| format!(" with token {token}"));
+    let why = match switch.keeps {
+        false => "what it had granted right before may be lost with that, so that nobody can tell",
+        true => "until it was looked at again a grant may have come and gone, so that nobody can tell",
+    };
     format!(
-        "{} acted{token} on a grant that no look shows, and the store went on from another state just then: what it had \
-         granted right before may be lost with that, so that nobody can tell",
+        "{} acted{token} on a grant that no look shows, and the store went on from another state just then: {why}",
         owner.name
     )
 }

@@ -1,6 +1,7 @@
 //! What is done to an owner.
 
 use super::{Halt, Stage, Step};
+use crate::observe::WithinWatch;
 use crate::owner::OwnerSeat;
 use crate::plan::FreezeMethod;
 use leaseproof_fault::clock_step::clock_step;
@@ -165,6 +166,13 @@ impl Stage<'_> {
             owner: owner.clone(),
             renewals,
         })
+    }
+
+    /// Watches, until it is dropped, what the part of the owner that runs sends to its parent, which stands still.
+    pub fn watch_within(&self, owner: &OwnerName) -> Step<WithinWatch> {
+        let family = self.running(owner)?.target().family();
+        WithinWatch::start(owner, family, &self.recorder)
+            .map_err(|error| Halt::Abandoned(format!("no thread can be had: {error}")))
     }
 
     /// Thaws, and says how long the pause really was.

@@ -85,6 +85,7 @@ pub(crate) fn facts_of(kind: &str, of_one: StoreFacts) -> StoreFacts {
                         another's, by their own wall clocks"
             .to_owned(),
         grants_in_steps: true,
+        may_lose_grants: Some(true),
         ..of_one
     }
 }
