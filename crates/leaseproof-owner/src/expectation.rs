@@ -219,6 +219,24 @@ impl Flaw {
                                 "not expressible here: there is no network between an owner and the embedded store",
                             ),
                         ),
+                        on(
+                            "etcd",
+                            each(
+                                S::PauseRenewing,
+                                &[],
+                                &[],
+                                "not expressible here: a renewal is followed by a look at the key, which after the pause shows who holds it",
+                            ),
+                        ),
+                        on(
+                            "consul",
+                            each(
+                                S::PauseRenewing,
+                                &[],
+                                &[],
+                                "not expressible here: a renewal is followed by a look at the key, which after the pause shows who holds it",
+                            ),
+                        ),
                     ]
                 }
             }
