@@ -81,5 +81,8 @@ pub const ROWS: &[Row] = &[
 pub fn is_offered(row: &Row, store: &str) -> bool {
     // There is no network between an owner and the embedded store.
     let wired = [ScenarioId::Blackhole, ScenarioId::PauseRenewing];
-    store != "sqlite" || !wired.contains(&row.expectation.scenario)
+    let reached = store != "sqlite" || !wired.contains(&row.expectation.scenario);
+    // There a renewal is followed by a look at the key, which after the pause shows who holds it.
+    let looks = row.flaw == "validity-from-answer" && matches!(store, "etcd" | "consul");
+    reached && !looks
 }
