@@ -42,10 +42,13 @@ def cpu_seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def measure(server, command):
-    """One holder, alone: its own line of figures, and the server's cores meanwhile."""
+def measure(server, command, patience):
+    """One holder, alone: its own line of figures, and the server's cores meanwhile; none where it never gets so far."""
     began, before = time.monotonic(), cpu_seconds(server)
-    done = subprocess.run(["taskset", "-c", HOLDER, *command], stdout=subprocess.PIPE, text=True)
+    try:
+        done = subprocess.run(["taskset", "-c", HOLDER, *command], stdout=subprocess.PIPE, text=True, timeout=patience)
+    except subprocess.TimeoutExpired:
+        return None
     if done.returncode != 0 or not done.stdout.strip():
         sys.exit(f"error: {command[0]} ended with {done.returncode}")
     line = json.loads(done.stdout.splitlines()[-1])
@@ -82,7 +85,10 @@ def main():
                 runs += [[args.redsync, "-store", f"127.0.0.1:{port}", "-leases", str(count), "-seconds", str(args.seconds)]
                          for count in args.peer_leases or [1000, 10_000, 20_000, 50_000]]
             for command in runs:
-                it = measure(server.pid, command)
+                it = measure(server.pid, command, args.seconds + 30)
+                if it is None:
+                    print(f"| {os.path.basename(command[0])} | {' '.join(command[2:])} | never all acquired at the same time |", flush=True)
+                    continue
                 print(f"| {it['who']} | {it['held']} of {it['leases']} held | {it['renewals_per_s']:.0f} | {it['cpu']:.2f} "
                       f"| {it['server_cpu']:.2f} | {it['rss_mib']:.0f} MiB | {it['worst_lateness_ms']:.0f} ms "
                       f"| {it['lost']} | {it['acquired_in_s']:.1f} s |", flush=True)

@@ -143,11 +143,6 @@ impl Flights {
         self.queue.push_back(flight);
     }
 
-    /// What the next answer is to.
-    pub(super) fn next(&self) -> Option<&Flight> {
-        self.queue.front()
-    }
-
     /// The next answer is there. False: nobody asked.
     pub(super) fn answered(&mut self, now: BootNanos, said: Said, into: &mut Vec<Answered>) -> bool {
         let Some(flight) = self.queue.pop_front() else {
