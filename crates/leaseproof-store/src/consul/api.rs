@@ -174,7 +174,7 @@ impl Api {
             let mut part = patience.half();
             let allowed = part.left();
             let answer = self.got(path, &mut part);
-            patience.take(allowed - part.left());
+            patience.take(allowed.saturating_sub(part.left()));
             match answer {
                 // The next is asked then.
                 Err(Failed::NotSent(error) | Failed::Unknown(error))

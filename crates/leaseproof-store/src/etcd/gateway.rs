@@ -144,7 +144,7 @@ impl Gateway {
             let mut part = patience.half();
             let allowed = part.left();
             let answer = self.call(path, body, &mut part);
-            patience.take(allowed - part.left());
+            patience.take(allowed.saturating_sub(part.left()));
             match answer.map_err(Trouble::into_error) {
                 Ok(answer) => return Ok(answer),
                 // The next is asked then.

@@ -218,7 +218,7 @@ impl Client {
             let mut part = Patience::new(self.connect_timeout.min(patience.left()));
             let allowed = part.left();
             let link = self.open_within(&mut part);
-            patience.take(allowed - part.left());
+            patience.take(allowed.saturating_sub(part.left()));
             match link {
                 Ok(link) => {
                     self.link = Some(link);

@@ -236,7 +236,7 @@ impl Client {
                 Coming::new(&self.url, self.tls.as_ref(), self.access, timeout)
             });
             let login = runtime.block_on(coming.wait(&mut part));
-            patience.take(allowed - part.left());
+            patience.take(allowed.saturating_sub(part.left()));
             let Some(login) = login else {
                 let why = coming.why(allowed);
                 if !coming.is_late() {

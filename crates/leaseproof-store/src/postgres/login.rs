@@ -81,7 +81,7 @@ impl Coming {
                 login = Some(Err(foreign(&self.url, first)));
             }
         }
-        let spent = allowed - part.left();
+        let spent = allowed.saturating_sub(part.left());
         patience.take(spent);
         self.patience.take(spent);
         login

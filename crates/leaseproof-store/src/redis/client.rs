@@ -475,7 +475,7 @@ impl Client {
                 let mut part = Patience::new(self.connect_timeout.min(patience.left()));
                 let allowed = part.left();
                 let link = self.connect(place, &mut part);
-                patience.take(allowed - part.left());
+                patience.take(allowed.saturating_sub(part.left()));
                 self.links.push(link?);
                 self.last = Some(place.clone());
                 self.links.len() - 1

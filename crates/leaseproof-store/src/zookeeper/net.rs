@@ -215,7 +215,7 @@ impl Net {
             });
             part.wait(work).await
         });
-        patience.take(allowed - part.left());
+        patience.take(allowed.saturating_sub(part.left()));
         match opened {
             Some(Ok(opened)) => Ok(opened),
             Some(Err(error)) => Err(self.broken(&error)),
@@ -250,7 +250,7 @@ impl Net {
         let mut part = patience.half();
         let allowed = part.left();
         let done = work(&mut part);
-        patience.take(allowed - part.left());
+        patience.take(allowed.saturating_sub(part.left()));
         done
     }
 
@@ -269,7 +269,7 @@ impl Net {
             });
             part.wait(work).await
         });
-        patience.take(allowed - part.left());
+        patience.take(allowed.saturating_sub(part.left()));
         answer?.ok()
     }
 
