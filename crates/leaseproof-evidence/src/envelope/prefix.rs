@@ -215,7 +215,12 @@ fn brackets<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Found<'a>> {
         return Found::new(stamps.calendar(&stamp), Kind::Kernel, rest);
     }
     if let Some((stamp, used)) = written::iso(bytes) {
-        let rest = inside.get(used..)?.strip_prefix("] ")?;
+        let rest = inside.get(used..)?;
+        // Celery has level and process in the same brackets: `[2026-… ,844: DEBUG/Beat] text`.
+        let rest = match rest.strip_prefix(": ") {
+            Some(level) => level.split_once("] ").map(|(_, text)| text),
+            None => rest.strip_prefix("] "),
+        }?;
         return Found::new(stamps.calendar(&stamp), Kind::Bracket, rest);
     }
     let padded = inside.trim_start_matches(' ');

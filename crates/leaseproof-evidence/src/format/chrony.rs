@@ -61,13 +61,9 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         return Some(BY);
     } else if !line.continued
         && line.text.len() < 120
-        && [
-            "Disabled control of system clock",
-            "Running with root privileges",
-            "Source ",
-        ]
-        .iter()
-        .any(|begin| text.starts_with(begin))
+        && ["Disabled control of system clock", "Running with root privileges"]
+            .iter()
+            .any(|begin| text.starts_with(begin))
     {
         return Some(BY);
     } else {
@@ -237,6 +233,9 @@ fn table(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'sta
         || text.starts_with("Name/IP Address")
     {
         reading.state.chrony.table = true;
+        if text.starts_with("Date (UTC)") {
+            reading.stamps.stated_utc();
+        }
         return Some("chrony-table");
     }
     if !reading.state.chrony.table {

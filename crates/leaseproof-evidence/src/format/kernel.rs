@@ -174,5 +174,5 @@ fn dmesg_tail(line: &Line<'_>, reading: &mut Reading<'_>) -> bool {
         }
         return true;
     }
-    line.continued && matches!(text, "}" | "]" | "}," | "},{") || text.starts_with("\"pri\":")
+    text.starts_with("\"pri\":")
 }

@@ -132,11 +132,15 @@ pub(crate) fn line(number: u64, raw: &str, reading: &mut Reading<'_>) {
         reading.state.last = Some((when, line.author.clone(), line.layers));
     }
     let trimmed = line.text.trim();
-    let begins = matches!(trimmed, "{" | "[" | "[{")
-        || ["{\"", "[{\"", "[[", "[]"]
-            .iter()
-            .any(|begin| trimmed.starts_with(begin))
-        || trimmed.strip_suffix(['{', '[']).is_some_and(|head| head.is_empty());
+    // JSON over several lines ends its first with an open bracket or a comma; a line of JSON that was cut off does not, and
+    // must not swallow what follows.
+    let begins = trimmed == "[]"
+        || ["{", "["].iter().any(|begin| trimmed.starts_with(begin))
+            && (trimmed.len() == 1 || ["{", "[", ",", "]"].iter().any(|end| trimmed.ends_with(end)))
+            && (trimmed.len() < 3
+                || ["{\"", "[{", "[[", "[\"", "{ \""]
+                    .iter()
+                    .any(|begin| trimmed.starts_with(begin)));
     if begins && line.fields.is_none() {
         let mut block = Block {
             number,
@@ -181,8 +185,8 @@ type Format = fn(&Line<'_>, &mut Reading<'_>) -> Option<&'static str>;
 /// The formats, the user's own expressions first, the general words last.
 const FORMATS: &[Format] = &[
     owner::plan::read,
-    resource::read,
     leaseproof::read,
+    resource::read,
     docker::read,
     kubernetes::read,
     etcd_tool::read,
@@ -337,7 +341,10 @@ fn journal_export(number: u64, raw: &str, reading: &mut Reading<'_>) -> bool {
                 fields.entry(key.to_owned()).or_insert_with(|| Value::from(value));
             }
             // A field with bytes in it: the name, its length, the bytes. Its text is the rest of the entry.
+            // The name of such a field stands alone on its line.
+            _ if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') => {}
             _ => {
+                let text = text.trim_start_matches(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER);
                 fields.entry("BINARY".to_owned()).or_insert_with(|| Value::from(text));
             }
         }

@@ -112,6 +112,7 @@ fn server(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'st
         } else {
             let says = Says::Runtime(RuntimeSays::WokeLate { by: took });
             reading.say(line, SourceKind::Runtime, "pause-monitor", StampMeans::End, says);
+            return Some("pause-monitor");
         }
     } else if let Some(took) =
         between(text, "fsync-ing the write ahead log in ", "ms").and_then(|text| ms(after(text, "took ")?))

@@ -41,6 +41,13 @@ impl Stamps {
         }
     }
 
+    /// The file says itself that its stamps are UTC.
+    pub(crate) fn stated_utc(&mut self) {
+        self.zone = Some(TimeZone::UTC);
+        self.zone_memo = None;
+        self.zoned += 1;
+    }
+
     /// Where the zone came from, over the whole file.
     pub(crate) fn zone_basis(&self) -> Basis {
         match (self.unzoned, self.zoned, &self.zone) {
@@ -75,12 +82,14 @@ impl Stamps {
             year = year.saturating_add(self.turned);
         }
         let midnight = self.midnight(written, year)?;
-        let face = midnight + i64::from(written.second) * 1_000_000_000 + written.nanos;
+        let face = midnight
+            .checked_add(i64::from(written.second) * 1_000_000_000)?
+            .checked_add(written.nanos)?;
         let resolution = Duration::from_nanos(written.unit.unsigned_abs());
         let span = match written.zone {
             Zone::Offset(east) => {
                 self.zoned += 1;
-                Interval::cut(face - i64::from(east) * 1_000_000_000, resolution)
+                Interval::cut(face.saturating_sub(i64::from(east) * 1_000_000_000), resolution)
             }
             Zone::None => {
                 self.unzoned += 1;
@@ -133,13 +142,13 @@ impl Stamps {
         if let Some((known, east)) = self.zone_memo
             && known == quarter
         {
-            return Some(Interval::cut(face - east, resolution));
+            return Some(Interval::cut(face.saturating_sub(east), resolution));
         }
         let ambiguous = zone.to_ambiguous_timestamp(written.face(year)?);
         let early = i64::try_from(ambiguous.clone().earlier().ok()?.as_nanosecond()).ok()?;
         let late = i64::try_from(ambiguous.later().ok()?.as_nanosecond()).ok()?;
         if early == late {
-            self.zone_memo = Some((quarter, face - early));
+            self.zone_memo = Some((quarter, face.saturating_sub(early)));
         }
         Some(Interval::cut(early, resolution).hull(Interval::cut(late, resolution)))
     }
