@@ -319,3 +319,14 @@ fn words<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Found<'a>> {
     rest.starts_with(' ')
         .then(|| Found::new(stamps.calendar(&stamp), Kind::Syslog, rest))?
 }
+
+/// `2026-11-30 03:00:17.72517378 +0000 UTC m=+4.504252694` anywhere in a line: one moment on a Go program's two clocks.
+pub(crate) fn two_clocks(raw: &str, stamps: &mut Stamps) -> Option<(When, When)> {
+    let at = memchr::memmem::find(raw.as_bytes(), b" m=+")?;
+    let (nanos, unit, _) = written::seconds(raw.as_bytes().get(at + 4..)?)?;
+    let (stamp, _) = (25..=45_usize).find_map(|back| {
+        let begin = at.checked_sub(back)?;
+        written::iso(raw.as_bytes().get(begin..)?).filter(|(_, used)| begin + used == at)
+    })?;
+    Some((stamps.calendar(&stamp)?, counted(Domain::Proc, nanos, unit)))
+}

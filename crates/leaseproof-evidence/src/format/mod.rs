@@ -46,6 +46,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) jvm_unified: jvm_unified::State,
+    pub(crate) jvm_old: jvm_old::State,
     pub(crate) redis_tool: redis_tool::State,
     pub(crate) monitor: redis_monitor::State,
     pub(crate) http: http::State,
@@ -101,6 +102,11 @@ impl Block {
 
 /// Reads one line.
 pub(crate) fn line(number: u64, raw: &str, reading: &mut Reading<'_>) {
+    let raw = if number == 1 {
+        raw.trim_start_matches('\u{feff}')
+    } else {
+        raw
+    };
     if let Some(mut block) = reading.state.block.take() {
         let over = block.take(raw);
         if over || block.text.len() > BLOCK_MOST {
@@ -130,6 +136,14 @@ pub(crate) fn line(number: u64, raw: &str, reading: &mut Reading<'_>) {
         }
     } else if let Some(when) = line.when {
         reading.state.last = Some((when, line.author.clone(), line.layers));
+    }
+    if let Some((wall, count)) = envelope::two_clocks(raw, &mut reading.stamps) {
+        if line.continued {
+            // The count is what such a file's other lines have.
+            (line.when, line.other, line.continued) = (Some(count), Some(wall), false);
+        } else {
+            reading.anchor(&line, wall, count);
+        }
     }
     let trimmed = line.text.trim();
     // JSON over several lines ends its first with an open bracket or a comma; a line of JSON that was cut off does not, and

@@ -75,6 +75,10 @@ fn owner(line: &Line<'_>, means: StampMeans, says: OwnerSays, reading: &mut Read
     reading.say(line, SourceKind::Owner, CLIENT, means, Says::Owner(says));
 }
 
+fn curator(line: &Line<'_>, means: StampMeans, says: OwnerSays, reading: &mut Reading<'_>) {
+    reading.say(line, SourceKind::Owner, "curator", means, Says::Owner(says));
+}
+
 fn store(line: &Line<'_>, says: StoreSays, reading: &mut Reading<'_>) {
     reading.say(line, SourceKind::Store, SERVER, StampMeans::Emitted, Says::Store(says));
 }
@@ -286,14 +290,14 @@ fn client(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'st
         let state = word(state);
         let why = reading.name(&format!("State change: {state}"));
         match state {
-            "SUSPENDED" => owner(line, StampMeans::Emitted, OwnerSays::Disconnected { why }, reading),
-            "LOST" => owner(
+            "SUSPENDED" => curator(line, StampMeans::Emitted, OwnerSays::Disconnected { why }, reading),
+            "LOST" => curator(
                 line,
                 StampMeans::Emitted,
                 OwnerSays::SessionLost { session: None, why },
                 reading,
             ),
-            "RECONNECTED" | "CONNECTED" => owner(line, StampMeans::Emitted, OwnerSays::Reconnected, reading),
+            "RECONNECTED" | "CONNECTED" => curator(line, StampMeans::Emitted, OwnerSays::Reconnected, reading),
             _ => return None,
         }
         return Some("curator");

@@ -18,6 +18,7 @@ pub(crate) struct Stamps {
     pub(crate) zoned: u64,
     pub(crate) unzoned: u64,
     pub(crate) yearless: u64,
+    states_utc: bool,
     /// Years that passed within a file without years: its months went from December to January.
     turned: i16,
     last_month: i8,
@@ -34,6 +35,7 @@ impl Stamps {
             zoned: 0,
             unzoned: 0,
             yearless: 0,
+            states_utc: false,
             turned: 0,
             last_month: 0,
             memo: None,
@@ -44,6 +46,7 @@ impl Stamps {
     /// The file says itself that its stamps are UTC.
     pub(crate) fn stated_utc(&mut self) {
         self.zone = Some(TimeZone::UTC);
+        self.states_utc = true;
         self.zone_memo = None;
         self.zoned += 1;
     }
@@ -53,6 +56,7 @@ impl Stamps {
         match (self.unzoned, self.zoned, &self.zone) {
             (0, 0, _) => Basis::NotNeeded,
             (0, _, _) => Basis::Stated,
+            _ if self.states_utc => Basis::Stated,
             (_, _, Some(_)) => Basis::Given,
             (_, _, None) => Basis::Assumed,
         }
