@@ -464,3 +464,65 @@ fn a_capture_searched_or_read_ok() {
         Says::Store(StoreSays::RenewalApplied { .. })
     ));
 }
+
+/// Programs that write fields behind their words.
+#[test]
+fn words_with_fields_ok() {
+    let text = text(
+        "2026-11-30 18:20:01,123 INFO [renewer] lease acquired key=lock:orders holder=worker-a token=41 ttl=3000ms heartbeat=1000ms\n\
+         2026-11-30 18:20:02,124 INFO [renewer] lease renewed key=lock:orders token=41\n\
+         2026-11-30 18:20:05,124 WARNING [renewer] lease renewal refused key=lock:orders token=41: not the holder\n\
+         2026-11-30 18:20:05,124 WARNING [renewer] lease renewal failed key=lock:orders token=41: timed out\n\
+         2026-11-30 18:20:05,125 ERROR [renewer] lease lost key=lock:orders token=41: expired\n\
+         2026-11-30 18:20:06,001 INFO [worker] write done key=lock:orders token=41\n\
+         2026-11-30 18:20:06,001 INFO [renewer] lease released key=lock:orders token=41\n\
+         2026-11-30T18:20:06.001Z write accepted token=41 owner=worker-a serial=17\n\
+         2026-11-30T18:20:06.001Z write rejected token=41 owner=worker-a serial=18\n",
+    );
+    let said: Vec<&str> = text.records.iter().map(|record| record.says.name()).collect();
+    assert_eq!(
+        said,
+        [
+            "setting",
+            "owner acquired",
+            "owner renewed",
+            "owner renewal failed",
+            "owner renewal failed",
+            "owner lost",
+            "owner wrote",
+            "owner released",
+            "resource write",
+            "resource write",
+        ]
+    );
+    let Says::Owner(OwnerSays::Acquired {
+        key,
+        token,
+        ttl,
+        holder,
+    }) = &text.records[1].says
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (key.as_deref(), *token, *ttl),
+        (Some("lock:orders"), Some(Token(41)), Some(Duration::from_secs(3)))
+    );
+    assert_eq!(
+        (holder.as_deref(), text.records[1].author.thread.as_deref()),
+        (Some("worker-a"), Some("renewer"))
+    );
+    let definite: Vec<Definite> = text
+        .records
+        .iter()
+        .filter_map(|record| match record.says {
+            Says::Owner(OwnerSays::RenewalFailed { definite, .. }) => Some(definite),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(definite, [Definite::Refused, Definite::Unknown]);
+    let Says::Resource(ResourceSays::Write { decision, serial, .. }) = &text.records[9].says else {
+        panic!()
+    };
+    assert_eq!((*decision, *serial), (Decision::Rejected, Some(18)));
+}
