@@ -86,11 +86,11 @@ fn digits<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Found<'a>> {
         let mut rest = raw.get(used..)?;
         let mut other = None;
         // A Go program's `m=+4.504252694` is the same moment since its start.
-        if let Some(mono) = rest.strip_prefix(" m=+").or_else(|| rest.strip_prefix(" m=")) {
-            if let Some((nanos, unit, used)) = written::seconds(mono.as_bytes()) {
-                other = Some(counted(Domain::Proc, nanos, unit));
-                rest = mono.get(used..)?;
-            }
+        if let Some(mono) = rest.strip_prefix(" m=+").or_else(|| rest.strip_prefix(" m="))
+            && let Some((nanos, unit, used)) = written::seconds(mono.as_bytes())
+        {
+            other = Some(counted(Domain::Proc, nanos, unit));
+            rest = mono.get(used..)?;
         }
         let mut found = Found::new(stamps.calendar(&stamp), kind, rest)?;
         found.other = other;

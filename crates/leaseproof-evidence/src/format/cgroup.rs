@@ -159,7 +159,7 @@ fn one(line: &Line<'_>, name: &str, value: u64, reading: &mut Reading<'_>) -> bo
     true
 }
 
-/// `/proc/PID/status`: `State:	T (stopped)`.
+/// `/proc/PID/status`: `State: T (stopped)`.
 fn state(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'static str> {
     if !line.continued {
         return None;

@@ -300,7 +300,7 @@ impl<'o> Reading<'o> {
             );
         }
         let covers = self.covers.and_then(|(first, last)| {
-            (first.domain == Domain::Wall).then(|| Interval {
+            (first.domain == Domain::Wall).then_some(Interval {
                 earliest: first.span.earliest,
                 latest: last.span.latest,
             })

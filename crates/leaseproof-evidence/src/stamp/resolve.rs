@@ -149,7 +149,7 @@ impl Stamps {
             return Some(Interval::cut(face.saturating_sub(east), resolution));
         }
         let ambiguous = zone.to_ambiguous_timestamp(written.face(year)?);
-        let early = i64::try_from(ambiguous.clone().earlier().ok()?.as_nanosecond()).ok()?;
+        let early = i64::try_from(ambiguous.earlier().ok()?.as_nanosecond()).ok()?;
         let late = i64::try_from(ambiguous.later().ok()?.as_nanosecond()).ok()?;
         if early == late {
             self.zone_memo = Some((quarter, face.saturating_sub(early)));
