@@ -229,8 +229,11 @@ fn name_of(text: &str) -> &str {
     // `GC 132096K->…` has no cause, and `GC 4.097` repeats the stamp.
     match name.split_once(|c: char| c.is_ascii_digit()) {
         Some((before, _)) if !before.contains('(') => before.trim_end(),
-        _ => match name.rfind(") ") {
-            Some(at) => name.get(..=at).unwrap_or(name),
+        _ => match name
+            .match_indices(") ")
+            .find(|(at, _)| name.as_bytes().get(at + 2).is_some_and(u8::is_ascii_digit))
+        {
+            Some((at, _)) => name.get(..=at).unwrap_or(name),
             None => name,
         },
     }
