@@ -6,6 +6,7 @@ use crate::record::Record;
 use crate::when::{Interval, When};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,8 @@ pub struct Evidence {
     pub anchors: Vec<Anchor>,
     /// What is wrong with the evidence, for people.
     pub problems: Vec<Problem>,
+    /// Folders that are bundles of `verify`: their events can go to the judge as they are.
+    pub bundles: Vec<PathBuf>,
 }
 
 impl Evidence {

@@ -10,13 +10,19 @@
 //! - [`clock`]: files and hosts laid on one timeline, with what is not known about it
 
 pub mod clock;
+mod envelope;
 pub mod evidence;
+mod format;
 pub mod input;
 pub mod options;
+pub mod patterns;
 pub mod place;
 mod read;
+mod reading;
 pub mod record;
 pub mod says;
+mod source;
+mod stamp;
 pub mod when;
 
 pub use read::{Progress, read, read_with};

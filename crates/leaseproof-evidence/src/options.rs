@@ -1,5 +1,6 @@
 //! What the user knows about the files.
 
+use crate::patterns::Patterns;
 use jiff::tz::TimeZone;
 use std::time::Duration;
 
@@ -14,6 +15,8 @@ pub struct Options {
     pub year: Option<i16>,
     /// What is different for some files.
     pub files: Vec<FileRule>,
+    /// Expressions for lines, out of the plan.
+    pub patterns: Patterns,
     /// Offsets of hosts' clocks that the user knows.
     pub offsets: Vec<GivenOffset>,
     /// How much is kept.
@@ -31,6 +34,8 @@ pub struct FileRule {
     pub year: Option<i16>,
     /// The host that they are from.
     pub host: Option<String>,
+    /// When their process began, nanoseconds since 1970: the anchor of files that only count from there.
+    pub began: Option<i64>,
 }
 
 /// `host=+12ms±3ms`: the host's clock is ahead of true time by 12 ms, wrong by at most 3 ms.

@@ -1,8 +1,16 @@
 //! The one way in.
 
-use crate::evidence::Evidence;
+use crate::clock;
+use crate::evidence::{Evidence, Problem, ProblemKind};
+use crate::format;
 use crate::input::Input;
-use crate::options::Options;
+use crate::options::{FileRule, Options};
+use crate::place::FileId;
+use crate::reading::{Done, Reading};
+use crate::source::lines::Lines;
+use crate::source::{Opened, Origin, Packed, Source, Sources};
+use crate::stamp::Stamps;
+use std::io::{self, BufRead, Read};
 use std::sync::Arc;
 
 /// How far reading is.
@@ -24,6 +32,228 @@ pub fn read(inputs: &[Input], options: &Options) -> Evidence {
 
 /// The same, and tells how far it is about every 64 MiB.
 #[must_use]
-pub fn read_with(_inputs: &[Input], _options: &Options, _progress: &mut dyn FnMut(&Progress)) -> Evidence {
-    Evidence::default()
+pub fn read_with(inputs: &[Input], options: &Options, progress: &mut dyn FnMut(&Progress)) -> Evidence {
+    let sources = Sources::of(inputs);
+    let mut evidence = Evidence {
+        bundles: sources.bundles,
+        problems: sources.problems,
+        ..Evidence::default()
+    };
+    let of = sources.files.iter().map(|source| source.size).sum();
+    let mut meter = Meter {
+        read: 0,
+        told: 0,
+        of,
+        progress,
+    };
+    let mut done: Vec<(usize, Done)> = Vec::new();
+    for (index, source) in sources.files.iter().enumerate() {
+        done.push((index, file(source, index, options, None, &mut meter)));
+    }
+    // A file without years fits beside the others: read again with the year that they state.
+    let stated = done.iter().find_map(|(_, done)| {
+        let covers = done.file.covers?;
+        (done.file.clock.year == clock::Basis::Stated).then(|| clock::year_of(covers.latest))?
+    });
+    for (index, done) in done {
+        let again = match (stated, sources.files.get(index)) {
+            (Some(year), Some(source)) if done.file.clock.year == clock::Basis::Assumed => {
+                let repeats = !matches!(source.origin, Origin::Stdin);
+                let differs = done.file.covers.and_then(|covers| clock::year_of(covers.latest)) != Some(year);
+                (repeats && differs).then(|| file(source, index, options, Some(year), &mut meter))
+            }
+            _ => None,
+        };
+        let mut done = again.unwrap_or(done);
+        done.file.clock.host = rule(options, &done.file.name).and_then(|rule| rule.host.as_deref().map(Arc::from));
+        evidence.files.push(done.file);
+        evidence.records.append(&mut done.records);
+        evidence.anchors.append(&mut done.anchors);
+        evidence.problems.append(&mut done.problems);
+    }
+    clock::align(&mut evidence, options);
+    evidence
+}
+
+/// What the user knows about a file.
+pub(crate) fn rule<'o>(options: &'o Options, name: &str) -> Option<&'o FileRule> {
+    options.files.iter().find(|rule| name.ends_with(&rule.name))
+}
+
+/// How far reading is, told now and then.
+pub(crate) struct Meter<'p> {
+    read: u64,
+    told: u64,
+    of: Option<u64>,
+    progress: &'p mut dyn FnMut(&Progress),
+}
+
+impl Meter<'_> {
+    pub(crate) fn add(&mut self, file: &Arc<str>, bytes: u64) {
+        self.read += bytes;
+        if self.read - self.told >= 64 << 20 {
+            self.told = self.read;
+            (self.progress)(&Progress {
+                file: Arc::clone(file),
+                read: self.read,
+                of: self.of,
+            });
+        }
+    }
+}
+
+fn file(source: &Source, index: usize, options: &Options, year: Option<i16>, meter: &mut Meter<'_>) -> Done {
+    let rule = rule(options, &source.name);
+    let zone = rule.and_then(|rule| rule.zone.clone()).or_else(|| options.zone.clone());
+    let given = rule.and_then(|rule| rule.year).or(options.year);
+    let stamps = Stamps::new(zone, given, year.or(source.year).unwrap_or(1970));
+    let id = FileId(u32::try_from(index).unwrap_or(u32::MAX));
+    let mut reading = Reading::new(id, options, stamps);
+    let bytes = match source.open() {
+        Ok(opened) => content(source, opened, &mut reading, meter),
+        Err(error) => {
+            reading.cut = true;
+            reading.problem(
+                None,
+                ProblemKind::Unreadable,
+                format!("{} can't be read: {error}", source.name),
+            );
+            0
+        }
+    };
+    reading.finish(Arc::clone(&source.name), bytes)
+}
+
+fn content(source: &Source, mut opened: Opened, reading: &mut Reading<'_>, meter: &mut Meter<'_>) -> u64 {
+    let head = match opened.reader.fill_buf() {
+        Ok(head) => head,
+        Err(error) => {
+            broken(reading, &error, opened.packed);
+            return 0;
+        }
+    };
+    if head.is_empty() {
+        reading.problem(None, ProblemKind::Empty, format!("{} is empty", source.name));
+        return 0;
+    }
+    match format::sniff::whole(head) {
+        format::sniff::Whole::Text => {}
+        format::sniff::Whole::Aof => return format::redis_aof::read(&mut opened.reader, reading, opened.packed),
+        format::sniff::Whole::Utf16 { big } => return wide(source, opened, big, reading, meter),
+        format::sniff::Whole::Monitor => {
+            if let Some(key) = reading.options.key.clone().filter(|_| opened.packed == Packed::No) {
+                return format::redis_monitor::search(&source.name, &mut opened.reader, &key, reading, meter);
+            }
+        }
+        format::sniff::Whole::Binary(what) => {
+            reading.problem(
+                None,
+                ProblemKind::Binary,
+                format!("{} is binary ({what}), and was not read", source.name),
+            );
+            return source.size.unwrap_or(0);
+        }
+    }
+    lines(&source.name, opened.reader, opened.packed, reading, meter)
+}
+
+/// Text of two bytes a letter: small logs of other systems. Read whole, at most 64 MiB.
+fn wide(source: &Source, opened: Opened, big: bool, reading: &mut Reading<'_>, meter: &mut Meter<'_>) -> u64 {
+    let mut bytes = Vec::new();
+    if let Err(error) = opened.reader.take(64 << 20).read_to_end(&mut bytes) {
+        broken(reading, &error, opened.packed);
+    }
+    let units = bytes.as_chunks::<2>().0.iter().map(|pair| {
+        if big {
+            u16::from_be_bytes(*pair)
+        } else {
+            u16::from_le_bytes(*pair)
+        }
+    });
+    let text: String = char::decode_utf16(units)
+        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    lines(
+        &source.name,
+        io::Cursor::new(text.into_bytes()),
+        Packed::No,
+        reading,
+        meter,
+    );
+    bytes.len() as u64
+}
+
+fn lines(
+    name: &Arc<str>,
+    reader: impl BufRead,
+    packed: Packed,
+    reading: &mut Reading<'_>,
+    meter: &mut Meter<'_>,
+) -> u64 {
+    let mut lines = Lines::new(reader, reading.options.limits.line);
+    let mut before = 0;
+    loop {
+        let read = match lines.next() {
+            Ok(Some(line)) => {
+                reading.lines += 1;
+                match std::str::from_utf8(line) {
+                    Ok(text) => format::line(reading.lines, text, reading),
+                    Err(_) => {
+                        let number = reading.lines;
+                        reading.problem(
+                            Some(number),
+                            ProblemKind::Encoding,
+                            "a line is not UTF-8; what is not was replaced",
+                        );
+                        format::line(number, &String::from_utf8_lossy(line), reading);
+                    }
+                }
+                true
+            }
+            Ok(None) => false,
+            Err(error) => {
+                broken(reading, &error, packed);
+                false
+            }
+        };
+        if lines.was_cut {
+            let (number, limit) = (reading.lines, reading.options.limits.line);
+            reading.problem(
+                Some(number),
+                ProblemKind::LineTooLong,
+                format!("a line is longer than {limit} bytes; the rest of it was not read"),
+            );
+        }
+        if lines.read - before > 1 << 20 || !read {
+            meter.add(name, lines.read - before);
+            before = lines.read;
+        }
+        if !read {
+            break;
+        }
+    }
+    format::end(reading);
+    lines.read
+}
+
+/// Reading broke off: what was read counts.
+pub(crate) fn broken(reading: &mut Reading<'_>, error: &io::Error, packed: Packed) {
+    reading.cut = true;
+    let line = reading.lines;
+    let (kind, says) = match packed {
+        Packed::No => (
+            ProblemKind::Unreadable,
+            format!("reading broke off after line {line}: {error}"),
+        ),
+        Packed::Gzip | Packed::Zstd => (
+            ProblemKind::Truncated,
+            format!("the packed file is broken or cut off after line {line} ({error}); what came before was read"),
+        ),
+    };
+    reading.problems.push(Problem {
+        file: Some(reading.file),
+        line: Some(line),
+        says,
+        kind,
+    });
 }

@@ -41,6 +41,9 @@ pub struct Record {
     /// where the file has no anchor. What is not known of the host's clock is *not* in it, since lines of one host share
     /// that: compare through [`Timeline`](crate::clock::Timeline).
     pub wall: Option<Interval>,
+    /// What read it: `redisson`, `jvm-unified`; `plan` for an expression of the user's; `words` where only the general
+    /// words of a line were understood, which is weaker than all others.
+    pub by: &'static str,
     /// What the stamp means.
     pub means: StampMeans,
     /// What it says.

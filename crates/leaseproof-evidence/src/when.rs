@@ -12,6 +12,8 @@ pub enum Domain {
     Wall,
     /// CLOCK_MONOTONIC of a host: nanoseconds since its boot, suspension left out.
     Mono,
+    /// CLOCK_BOOTTIME of a host: nanoseconds since its boot, suspension included.
+    Boot,
     /// The kernel log's own clock: close to `Mono`, and drifts from it a little.
     Printk,
     /// Nanoseconds since a process (or its isolate, or its trace) began.

@@ -1,9 +1,11 @@
 //! Files and hosts laid on one timeline, with what is not known about it.
 
-use crate::evidence::Evidence;
-use crate::record::Record;
-use crate::when::Interval;
-use leaseproof_model::truth::Truth;
+mod align;
+mod timeline;
+
+pub(crate) use align::align;
+pub use timeline::Timeline;
+
 use serde::Serialize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,6 +49,11 @@ pub enum Aligned {
         /// At most this much wrong.
         error: Duration,
     },
+    /// By anchors of another file that has the same clock only by appearance: nothing in the texts says so.
+    Assumed {
+        /// At most this much wrong, if it is the same clock.
+        error: Duration,
+    },
     /// Not at all: only durations and the order of its own lines are known.
     #[default]
     Not,
@@ -65,24 +72,8 @@ pub struct HostOffset {
     pub from: Arc<str>,
 }
 
-/// One timeline for all files.
-#[derive(Clone, PartialEq, Debug, Default, Serialize)]
-pub struct Timeline {
-    /// What is known of the hosts' clocks.
-    pub offsets: Vec<HostOffset>,
-}
-
-impl Timeline {
-    /// The record's moment on the timeline, everything that is not known included. `None`: it can't be placed.
-    #[must_use]
-    pub fn place(&self, _evidence: &Evidence, record: &Record) -> Option<Interval> {
-        record.wall
-    }
-
-    /// Whether `a` was before `b`. Lines of one file keep their order; what is not known of a clock that both were read
-    /// from cancels; two hosts that nothing aligns have no order.
-    #[must_use]
-    pub fn before(&self, _evidence: &Evidence, _a: &Record, _b: &Record) -> Truth {
-        Truth::CannotTell
-    }
+/// The year of a moment, in UTC.
+pub(crate) fn year_of(wall: i64) -> Option<i16> {
+    let at = jiff::Timestamp::from_nanosecond(i128::from(wall)).ok()?;
+    Some(at.to_zoned_datetime(jiff::tz::TimeZone::UTC).year())
 }

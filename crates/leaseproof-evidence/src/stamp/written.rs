@@ -1,0 +1,435 @@
+//! What a stamp says, as it is written.
+
+use jiff::civil::{Date, DateTime};
+
+/// The zone of a stamp.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Zone {
+    /// None is written.
+    None,
+    /// East of UTC by this many seconds.
+    Offset(i32),
+}
+
+/// A calendar stamp.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Written {
+    /// The year, where one is written.
+    pub(crate) year: Option<i16>,
+    /// 1 to 12.
+    pub(crate) month: i8,
+    /// 1 to 31.
+    pub(crate) day: i8,
+    /// Seconds of the day.
+    pub(crate) second: i32,
+    /// Nanoseconds of the second.
+    pub(crate) nanos: i64,
+    /// Nanoseconds of the last digit.
+    pub(crate) unit: i64,
+    /// The zone.
+    pub(crate) zone: Zone,
+}
+
+impl Written {
+    /// The date, in the year that is written or the one that is given.
+    pub(crate) fn date(&self, year: i16) -> Option<Date> {
+        Date::new(self.year.unwrap_or(year), self.month, self.day).ok()
+    }
+
+    /// The moment on the clock face.
+    pub(crate) fn face(&self, year: i16) -> Option<DateTime> {
+        let date = self.date(year)?;
+        let (hour, rest) = (self.second / 3600, self.second % 3600);
+        DateTime::new(
+            date.year(),
+            date.month(),
+            date.day(),
+            i8::try_from(hour).ok()?,
+            i8::try_from(rest / 60).ok()?,
+            i8::try_from(rest % 60).ok()?,
+            i32::try_from(self.nanos).ok()?,
+        )
+        .ok()
+    }
+}
+
+const MONTHS: [&[u8; 3]; 12] = [
+    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
+];
+const DAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
+
+fn digit(bytes: &[u8], at: usize) -> Option<i32> {
+    let byte = *bytes.get(at)?;
+    byte.is_ascii_digit().then(|| i32::from(byte - b'0'))
+}
+
+fn two(bytes: &[u8], at: usize) -> Option<i32> {
+    Some(digit(bytes, at)? * 10 + digit(bytes, at + 1)?)
+}
+
+fn four(bytes: &[u8], at: usize) -> Option<i32> {
+    Some(two(bytes, at)? * 100 + two(bytes, at + 2)?)
+}
+
+fn is(bytes: &[u8], at: usize, byte: u8) -> Option<()> {
+    (*bytes.get(at)? == byte).then_some(())
+}
+
+fn month(bytes: &[u8], at: usize) -> Option<i8> {
+    let name = bytes.get(at..at + 3)?;
+    let index = MONTHS.iter().position(|month| month.as_slice() == name)?;
+    i8::try_from(index + 1).ok()
+}
+
+fn weekday(bytes: &[u8]) -> bool {
+    bytes
+        .get(..3)
+        .is_some_and(|name| DAYS.iter().any(|day| day.as_slice() == name))
+}
+
+/// `02:56:54`, as seconds; a leap second counts as the one before it.
+fn clock(bytes: &[u8], at: usize) -> Option<i32> {
+    let hour = two(bytes, at)?;
+    is(bytes, at + 2, b':')?;
+    let minute = two(bytes, at + 3)?;
+    is(bytes, at + 5, b':')?;
+    let second = two(bytes, at + 6)?;
+    (hour < 24 && minute < 60 && second <= 60).then(|| hour * 3600 + minute * 60 + second.min(59))
+}
+
+/// `.123456` or `,123`: nanoseconds, the unit of the last digit, and how many bytes it took (0: there is none).
+pub(crate) fn fraction(bytes: &[u8], at: usize) -> (i64, i64, usize) {
+    if !matches!(bytes.get(at), Some(b'.' | b',')) {
+        return (0, 1_000_000_000, 0);
+    }
+    let (mut nanos, mut unit, mut used) = (0_i64, 1_000_000_000_i64, 1);
+    while let Some(value) = digit(bytes, at + used) {
+        if unit > 1 {
+            unit /= 10;
+            nanos += i64::from(value) * unit;
+        }
+        used += 1;
+    }
+    if used == 1 {
+        (0, 1_000_000_000, 0)
+    } else {
+        (nanos, unit, used)
+    }
+}
+
+/// `Z`, `+0000`, `+00:00`, ` +0000 UTC`, ` UTC`: the zone, and how many bytes it took.
+fn zone(bytes: &[u8], at: usize) -> (Zone, usize) {
+    let numeric = |at: usize| -> Option<(i32, usize)> {
+        let sign = match bytes.get(at)? {
+            b'+' => 1,
+            b'-' => -1,
+            _ => return None,
+        };
+        let hours = two(bytes, at + 1)?;
+        let (minutes, used) = match bytes.get(at + 3) {
+            Some(b':') => (two(bytes, at + 4)?, 6),
+            _ => (two(bytes, at + 3)?, 5),
+        };
+        if bytes.get(at + used).is_some_and(u8::is_ascii_digit) {
+            return None;
+        }
+        (hours < 15 && minutes < 60).then_some((sign * (hours * 3600 + minutes * 60), used))
+    };
+    let ends = |at: usize| !bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
+    if bytes.get(at) == Some(&b'Z') && ends(at + 1) {
+        return (Zone::Offset(0), 1);
+    }
+    if let Some((east, used)) = numeric(at) {
+        return (Zone::Offset(east), used);
+    }
+    if bytes.get(at) == Some(&b' ') {
+        if let Some((east, used)) = numeric(at + 1) {
+            // Go writes the name behind the number.
+            let named = [&b" UTC"[..], b" GMT"]
+                .iter()
+                .any(|name| bytes.get(at + 1 + used..).is_some_and(|rest| rest.starts_with(name)));
+            return (Zone::Offset(east), 1 + used + if named { 4 } else { 0 });
+        }
+        for (name, east) in NAMES {
+            let after = at + 1 + name.len();
+            if bytes.get(at + 1..after) == Some(name.as_bytes()) && ends(after) {
+                return (Zone::Offset(*east), 1 + name.len());
+            }
+        }
+    }
+    (Zone::None, 0)
+}
+
+/// Names of zones that mean one thing in the world. `IST`, `CST`, `BST` mean several, and count as none.
+const NAMES: &[(&str, i32)] = &[
+    ("UTC", 0),
+    ("GMT", 0),
+    ("CET", 3600),
+    ("CEST", 7200),
+    ("EET", 7200),
+    ("EEST", 10800),
+    ("MSK", 10800),
+    ("JST", 32400),
+    ("EST", -18000),
+    ("EDT", -14400),
+    ("PST", -28800),
+    ("PDT", -25200),
+];
+
+/// `2026-11-30T02:56:49.064Z`, `2026-11-30 02:56:54,844`, `2026/11/30 03:03:17`: the stamp and its length.
+pub(crate) fn iso(bytes: &[u8]) -> Option<(Written, usize)> {
+    let year = four(bytes, 0)?;
+    let dash = *bytes.get(4)?;
+    if dash != b'-' && dash != b'/' {
+        return None;
+    }
+    let month = two(bytes, 5)?;
+    is(bytes, 7, dash)?;
+    let day = two(bytes, 8)?;
+    let between = *bytes.get(10)?;
+    if between != b'T' && between != b' ' && between != b't' {
+        return None;
+    }
+    let second = clock(bytes, 11)?;
+    let (nanos, unit, used) = fraction(bytes, 19);
+    let (zone, zone_used) = zone(bytes, 19 + used);
+    let sound = (1970..2200).contains(&year) && (1..=12).contains(&month) && (1..=31).contains(&day);
+    sound.then_some((
+        Written {
+            year: i16::try_from(year).ok(),
+            month: i8::try_from(month).ok()?,
+            day: i8::try_from(day).ok()?,
+            second,
+            nanos,
+            unit,
+            zone,
+        },
+        19 + used + zone_used,
+    ))
+}
+
+/// `Nov 30 00:53:20`, `Nov  3 00:53:20.123456`.
+pub(crate) fn syslog(bytes: &[u8]) -> Option<(Written, usize)> {
+    let month = month(bytes, 0)?;
+    is(bytes, 3, b' ')?;
+    let day = match bytes.get(4)? {
+        b' ' => digit(bytes, 5)?,
+        _ => two(bytes, 4)?,
+    };
+    is(bytes, 6, b' ')?;
+    let second = clock(bytes, 7)?;
+    let (nanos, unit, used) = fraction(bytes, 15);
+    Some((
+        Written {
+            year: None,
+            month,
+            day: i8::try_from(day).ok()?,
+            second,
+            nanos,
+            unit,
+            zone: Zone::None,
+        },
+        15 + used,
+    ))
+}
+
+/// `Mon 2026-11-30 00:53:20.123456 UTC`.
+pub(crate) fn full(bytes: &[u8]) -> Option<(Written, usize)> {
+    if !weekday(bytes) {
+        return None;
+    }
+    is(bytes, 3, b' ')?;
+    let (stamp, used) = iso(bytes.get(4..)?)?;
+    Some((stamp, 4 + used))
+}
+
+/// `Mon Nov 30 02:59:16 2026`, `Mon Nov 30 02:56:59 UTC 2026`.
+pub(crate) fn ctime(bytes: &[u8]) -> Option<(Written, usize)> {
+    if !weekday(bytes) {
+        return None;
+    }
+    is(bytes, 3, b' ')?;
+    let (mut stamp, used) = syslog(bytes.get(4..)?)?;
+    let mut at = 4 + used;
+    let (found, zone_used) = zone(bytes, at);
+    if zone_used > 0 && bytes.get(at + 1).is_some_and(u8::is_ascii_uppercase) {
+        stamp.zone = found;
+        at += zone_used;
+    }
+    is(bytes, at, b' ')?;
+    stamp.year = i16::try_from(four(bytes, at + 1)?).ok();
+    Some((stamp, at + 5))
+}
+
+/// `30/Nov/2026:03:03:19.019`, `30/Nov/2026:03:03:29 +0000`.
+pub(crate) fn access(bytes: &[u8]) -> Option<(Written, usize)> {
+    let day = two(bytes, 0)?;
+    is(bytes, 2, b'/')?;
+    let month = month(bytes, 3)?;
+    is(bytes, 6, b'/')?;
+    let year = four(bytes, 7)?;
+    is(bytes, 11, b':')?;
+    let second = clock(bytes, 12)?;
+    let (nanos, unit, used) = fraction(bytes, 20);
+    let (zone, zone_used) = zone(bytes, 20 + used);
+    Some((
+        Written {
+            year: i16::try_from(year).ok(),
+            month,
+            day: i8::try_from(day).ok()?,
+            second,
+            nanos,
+            unit,
+            zone,
+        },
+        20 + used + zone_used,
+    ))
+}
+
+/// `30 Nov 2026 02:54:32.235`, `Mon, 30 Nov 2026 02:57:19 GMT`.
+pub(crate) fn day_first(bytes: &[u8]) -> Option<(Written, usize)> {
+    let skip = if weekday(bytes) && bytes.get(3..5) == Some(b", ") {
+        5
+    } else {
+        0
+    };
+    let bytes = bytes.get(skip..)?;
+    let day = two(bytes, 0)?;
+    is(bytes, 2, b' ')?;
+    let month = month(bytes, 3)?;
+    is(bytes, 6, b' ')?;
+    let year = four(bytes, 7)?;
+    is(bytes, 11, b' ')?;
+    let second = clock(bytes, 12)?;
+    let (nanos, unit, used) = fraction(bytes, 20);
+    let (zone, zone_used) = zone(bytes, 20 + used);
+    Some((
+        Written {
+            year: i16::try_from(year).ok(),
+            month,
+            day: i8::try_from(day).ok()?,
+            second,
+            nanos,
+            unit,
+            zone,
+        },
+        skip + 20 + used + zone_used,
+    ))
+}
+
+/// Seconds with a fraction: `4.097`, `30284,932`, `896.606278`: nanoseconds, unit, length. A whole number is none.
+pub(crate) fn seconds(bytes: &[u8]) -> Option<(i64, i64, usize)> {
+    let (whole, used) = number(bytes)?;
+    let (nanos, unit, fraction_used) = fraction(bytes, used);
+    if fraction_used == 0 || whole > 9_000_000_000 {
+        return None;
+    }
+    Some((
+        i64::try_from(whole).ok()? * 1_000_000_000 + nanos,
+        unit,
+        used + fraction_used,
+    ))
+}
+
+/// Digits: the number and its length.
+pub(crate) fn number(bytes: &[u8]) -> Option<(u64, usize)> {
+    let mut value = 0_u64;
+    let mut used = 0;
+    while let Some(byte) = bytes.get(used).filter(|byte| byte.is_ascii_digit()) {
+        value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
+        used += 1;
+    }
+    (used > 0).then_some((value, used))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(read: Option<(Written, usize)>) -> String {
+        read.map_or_else(
+            || "none".to_owned(),
+            |(w, used)| {
+                format!(
+                    "{:?} {}-{} {} {} /{} {:?} {used}",
+                    w.year, w.month, w.day, w.second, w.nanos, w.unit, w.zone
+                )
+            },
+        )
+    }
+
+    #[test]
+    fn calendar_ok() {
+        for (read, want) in [
+            (
+                iso(b"2026-11-30T02:56:49.064Z [x"),
+                "Some(2026) 11-30 10609 64000000 /1000000 Offset(0) 24",
+            ),
+            (
+                iso(b"2026-11-30 02:56:54,844 - WARN"),
+                "Some(2026) 11-30 10614 844000000 /1000000 None 23",
+            ),
+            (
+                iso(b"2026-11-30T08:23:08.727+0530]"),
+                "Some(2026) 11-30 30188 727000000 /1000000 Offset(19800) 28",
+            ),
+            (
+                iso(b"2026/11/30 03:03:17 msg"),
+                "Some(2026) 11-30 10997 0 /1000000000 None 19",
+            ),
+            (
+                iso(b"2026-11-30 02:57:18.096562479 +0000 UTC m=+29.07"),
+                "Some(2026) 11-30 10638 96562479 /1 Offset(0) 39",
+            ),
+            (
+                iso(b"2014-06-16T07:57:14.622+0200: 1"),
+                "Some(2014) 6-16 28634 622000000 /1000000 Offset(7200) 28",
+            ),
+            (syslog(b"Nov  3 00:53:20 host"), "None 11-3 3200 0 /1000000000 None 15"),
+            (
+                full(b"Mon 2026-11-30 00:53:20 UTC node"),
+                "Some(2026) 11-30 3200 0 /1000000000 Offset(0) 27",
+            ),
+            (
+                ctime(b"Mon Nov 30 02:59:16 2026]"),
+                "Some(2026) 11-30 10756 0 /1000000000 None 24",
+            ),
+            (
+                ctime(b"Mon Nov 30 02:57:02 UTC 2026:"),
+                "Some(2026) 11-30 10622 0 /1000000000 Offset(0) 28",
+            ),
+            (
+                access(b"30/Nov/2026:03:03:19.019]"),
+                "Some(2026) 11-30 10999 19000000 /1000000 None 24",
+            ),
+            (
+                day_first(b"30 Nov 2026 02:54:32.235 #"),
+                "Some(2026) 11-30 10472 235000000 /1000000 None 24",
+            ),
+            (
+                day_first(b"Mon, 30 Nov 2026 02:57:19 GMT"),
+                "Some(2026) 11-30 10639 0 /1000000000 Offset(0) 29",
+            ),
+        ] {
+            assert_eq!(shown(read), want);
+        }
+    }
+
+    #[test]
+    fn calendar_bad() {
+        for text in [
+            "",
+            "2026-13-30T02:56:49Z",
+            "2026-11-3 02:56:49",
+            "20261130T025649",
+            "2026-11-30T25:00:00",
+            "1234-11-30T02:56:49Z",
+            "2026-11/30 02:56:49",
+        ] {
+            assert_eq!(iso(text.as_bytes()), None, "{text}");
+        }
+        assert_eq!(syslog(b"Now 30 00:00:00"), None);
+        assert_eq!(access(b"30/11/2026:03:03:19"), None);
+        assert_eq!(seconds(b"1796007276"), None, "a whole number is no stamp");
+    }
+}
