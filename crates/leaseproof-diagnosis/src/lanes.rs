@@ -32,6 +32,7 @@ pub fn lanes(story: &Story<'_>) -> Vec<Lane> {
                 clock: match &file.clock.aligned {
                     Aligned::Wall => "wall".to_owned(),
                     Aligned::Anchored { error } => format!("anchored ±{}", span(*error)),
+                    Aligned::Assumed { error } => format!("assumed, ±{}", span(*error)),
                     Aligned::Not => "not aligned".to_owned(),
                 },
                 marks: marks(story, id),

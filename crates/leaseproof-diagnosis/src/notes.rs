@@ -64,12 +64,7 @@ fn clocks(story: &Story<'_>, notes: &mut Vec<String>) {
             loose.join(", ")
         ));
     }
-    let hosts: Vec<bool> = files
-        .iter()
-        .filter(|file| file.stamps.is_some())
-        .map(|file| file.clock.host.is_some())
-        .collect();
-    if hosts.len() > 1 && hosts.iter().any(|named| !named) && story.timeline.offsets.is_empty() {
+    if story.timeline.one_clock_assumed {
         notes.push("not all files name a host: those without one are taken to be of one clock (if they are not: --offset FILE=+12ms±3ms)".to_owned());
     }
 }

@@ -3,6 +3,9 @@
 //! `expect.toml` says how the files were made. Names that end in `-bad` have a fault to be found, those in `-ok` must be
 //! accused of nothing.
 
+#[path = "../../leaseproof-report/tests/schema/mod.rs"]
+mod schema;
+
 use leaseproof_diagnosis::{Asked, diagnose};
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::input::Input;
@@ -77,11 +80,7 @@ fn answer(folder: &Path, expect: &Expect) -> Diagnosis {
         owner: expect.owner.clone(),
         plan: budget.map(|budget| (budget, "leaseproof.toml".to_owned())),
     };
-    diagnose(&evidence, &timeline(&evidence, &options), &asked)
-}
-
-fn timeline(_: &leaseproof_evidence::evidence::Evidence, _: &Options) -> Timeline {
-    Timeline::default()
+    diagnose(&evidence, &Timeline::of(&evidence, &options), &asked)
 }
 
 fn wrong(expect: &Expect, got: &Diagnosis) -> Vec<String> {
@@ -127,7 +126,9 @@ fn wrong(expect: &Expect, got: &Diagnosis) -> Vec<String> {
             wrong.push(format!("{id} is among the causes"));
         }
     }
-    let text = serde_json::to_string(got).unwrap();
+    let document = serde_json::to_value(got).unwrap();
+    wrong.extend(schema::diagnosis_1().errors(&document));
+    let text = document.to_string();
     for wanted in &expect.says {
         if !text.contains(wanted.as_str()) {
             wrong.push(format!("{wanted:?} is not said"));

@@ -76,7 +76,7 @@ fn answer(args: &DiagnoseArgs) -> Result<Diagnosis, String> {
     let reading = Reading::start(args.quiet);
     let evidence = read_with(&inputs(&args.files), &options, &mut |step| reading.tell(step));
     reading.finish();
-    let timeline = leaseproof_evidence::clock::Timeline::default();
+    let timeline = leaseproof_evidence::clock::Timeline::of(&evidence, &options);
     Ok(diagnose(&evidence, &timeline, &asked))
 }
 

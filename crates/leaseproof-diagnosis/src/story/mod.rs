@@ -92,29 +92,7 @@ impl<'e> Story<'e> {
     /// Whether `a` was before `b`. Lines of one file keep their order.
     #[must_use]
     pub fn before(&self, a: &Record, b: &Record) -> Truth {
-        if a.place.file == b.place.file {
-            return Truth::from(a.place.line < b.place.line);
-        }
-        match self.timeline.before(self.evidence, a, b) {
-            Truth::CannotTell if self.one_clock(a, b) => match (self.at(a), self.at(b)) {
-                (Some(a), Some(b)) => a.before(b),
-                _ => Truth::CannotTell,
-            },
-            known => known,
-        }
-    }
-
-    /// Neither names a host, or both the same: their stamps are taken to be of one clock, and the answer says so.
-    fn one_clock(&self, a: &Record, b: &Record) -> bool {
-        match (self.host(a), self.host(b)) {
-            (Some(a), Some(b)) => a == b,
-            _ => true,
-        }
-    }
-
-    fn host(&self, record: &'e Record) -> Option<&'e str> {
-        let file = self.evidence.file(record.place.file)?;
-        record.author.host.as_deref().or(file.clock.host.as_deref())
+        self.timeline.before(self.evidence, a, b)
     }
 
     /// The line, as it is shown.
