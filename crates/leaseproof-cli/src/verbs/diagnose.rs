@@ -12,7 +12,8 @@ use leaseproof_model::budget::Budget;
 use leaseproof_model::diagnosis::Diagnosis;
 use leaseproof_model::verdict::Verdict;
 use leaseproof_report::terminal::{TerminalStyle, diagnosis};
-use std::io::IsTerminal as _;
+use std::fs::File;
+use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -93,9 +94,11 @@ fn inputs(files: &[PathBuf]) -> Vec<Input> {
         .collect()
 }
 
-/// A folder that `verify` has left.
+/// A folder that `verify` has left, by the first line of its record: others have an `events.jsonl`, too.
 fn is_run(path: &Path) -> bool {
-    path.join("events.jsonl").is_file() && path.join("verdict.json").is_file()
+    let mut head = Vec::new();
+    let read = File::open(path.join("events.jsonl")).and_then(|file| file.take(256).read_to_end(&mut head));
+    read.is_ok() && String::from_utf8_lossy(&head).contains("leaseproof.events/")
 }
 
 fn of_run(path: &Path) -> Result<Diagnosis, String> {
