@@ -232,12 +232,12 @@ fn late(story: &Story<'_>, index: usize, broken: &mut Vec<BreachSeen>) {
         return;
     };
     let Some(end) = grant.end else { return };
-    let late: Vec<(&Act<'_>, Truth)> = late_acts(story, index).collect();
+    let mut late: Vec<(&Act<'_>, Truth)> = late_acts(story, index).collect();
+    late.sort_by_key(|(act, _)| (story.at(act.by).map(|at| at.earliest), act.by.place));
+    let acts: Vec<&Act<'_>> = late.iter().map(|(act, _)| *act).collect();
     let charged: Vec<&(&Act<'_>, Truth)> = late
         .iter()
-        .enumerate()
-        .filter(|(place, it)| is_charged(story, grant.owner, *place, it.0, end.at))
-        .map(|(_, it)| it)
+        .filter(|(act, _)| is_charged(story, grant.owner, act, &acts, end.at))
         .collect();
     let sure: Vec<&Act<'_>> = charged
         .iter()
@@ -324,20 +324,43 @@ fn late(story: &Story<'_>, index: usize, broken: &mut Vec<BreachSeen>) {
     );
 }
 
-/// The first act after the end or the stop may have been checked before; so may those within a heartbeat of it.
-fn is_charged(story: &Story<'_>, owner: Option<usize>, place: usize, act: &Act<'_>, end: Option<Interval>) -> bool {
-    let Some(at) = story.at(act.by) else { return place >= 2 };
+/// The first act after the end or the stop may have been checked before; so may those within a heartbeat of it. `acts` are
+/// the candidates in order: a write that the owner tells of and the resource, too, is not two.
+fn is_charged(
+    story: &Story<'_>,
+    owner: Option<usize>,
+    act: &Act<'_>,
+    acts: &[&Act<'_>],
+    end: Option<Interval>,
+) -> bool {
+    let same_kind = |other: &Act<'_>| std::mem::discriminant(&other.kind) == std::mem::discriminant(&act.kind);
+    let Some(at) = story.at(act.by) else {
+        // No clock: the order of the lines alone.
+        return acts
+            .iter()
+            .filter(|other| same_kind(other) && other.by.place < act.by.place)
+            .count()
+            >= 2;
+    };
     let thaw = story
         .stops
         .iter()
         .filter(|stop| owner.is_some_and(|owner| stop.who == Who::Owner(owner)))
         .filter_map(|stop| stop.ended)
         .filter(|ended| ended.earliest <= at.latest)
-        .map(|ended| ended.latest)
+        .map(|ended| ended.earliest)
         .max();
     let from = [thaw, end.map(|end| end.latest)].into_iter().flatten().max();
+    let after = |other: &&&Act<'_>| {
+        same_kind(other)
+            && story
+                .at(other.by)
+                .is_some_and(|other| other.earliest < at.earliest && from.is_none_or(|from| other.latest >= from))
+    };
+    let before = acts.iter().filter(after).count();
     let heartbeat = story.numbers.heartbeat.as_ref().map_or(0, |it| nanos(it.value));
-    place >= 2 || (place >= 1 && heartbeat > 0 && from.is_some_and(|from| at.earliest > from.saturating_add(heartbeat)))
+    let outlived = heartbeat > 0 && from.is_some_and(|from| at.earliest > from.saturating_add(heartbeat));
+    before >= 2 || (before >= 1 && outlived)
 }
 
 fn did(kind: ActKind) -> &'static str {
@@ -441,9 +464,8 @@ fn two_believers_by_word(story: &Story<'_>, broken: &mut Vec<BreachSeen>) {
                     .collect();
                 let charged: Vec<&Act<'_>> = after
                     .iter()
-                    .enumerate()
-                    .filter(|(place, act)| is_charged(story, Some(index), *place, act, story.at(acquired)))
-                    .map(|(_, act)| *act)
+                    .filter(|act| is_charged(story, Some(index), act, &after, story.at(acquired)))
+                    .copied()
                     .collect();
                 let Some(first) = charged.first() else { continue };
                 let (name, others) = (story.owner_name(Some(index)), story.owner_name(Some(other)));

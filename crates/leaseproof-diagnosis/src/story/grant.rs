@@ -287,6 +287,11 @@ fn begin<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, new: Grant<'e>) {
         let begun = story.at(new.begun);
         let (kind, at) = match (before.until, begun) {
             (Some(until), Some(begun)) if until.earliest <= begun.latest => (EndKind::Expired, Some(until)),
+            (_, Some(begun)) if by_ttl(story, before).is_some_and(|over| over.earliest <= begun.latest) => {
+                // Nobody renewed it for a TTL, and then another got it.
+                let over = by_ttl(story, before).unwrap_or(begun);
+                (EndKind::Expired, Some(over.hull(begun)))
+            }
             (_, Some(begun)) => {
                 let from = last_sign(story, before).map_or(begun, |at| at);
                 (EndKind::Overtaken, Some(from.hull(begun)))
@@ -324,6 +329,11 @@ fn end<'e>(
 #[must_use]
 pub fn last_sign(story: &Story<'_>, grant: &Grant<'_>) -> Option<Interval> {
     story.at(grant.renewals.last().copied().unwrap_or(grant.begun))
+}
+
+/// A TTL after the last sign of it.
+fn by_ttl(story: &Story<'_>, grant: &Grant<'_>) -> Option<Interval> {
+    Some(last_sign(story, grant)?.shifted(nanos(grant.ttl?)))
 }
 
 /// Whether its time is over when `record` was written, as far as the numbers say.
