@@ -97,7 +97,7 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
     drafts.extend(margin::causes(story));
     drafts.extend(fence::causes(story, breach));
     exclude(&mut drafts);
-    drafts.sort_by_key(|draft| (draft.confidence, draft.weight));
+    drafts.sort_by_key(|draft| (tier(draft), draft.confidence, draft.weight));
     drafts
         .into_iter()
         .zip(1..)
@@ -117,6 +117,18 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
             }
         })
         .collect()
+}
+
+/// First what cost the lease, or broke another's, as long as it is at least likely; then what made the harm of it, and the
+/// ground on which it grew; then what is only possible.
+fn tier(draft: &Draft) -> u8 {
+    let afterwards = matches!(draft.id, "silent-retention" | "renewal-failure-swallowed");
+    match (draft.part, draft.confidence) {
+        (_, Confidence::Possible) => 2,
+        (Part::Ground, _) => 1,
+        _ if afterwards => 1,
+        _ => 0,
+    }
 }
 
 /// Two triggers of different sides, each of which would have been enough: neither is certain.

@@ -25,7 +25,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     for owner in &story.owners {
         for record in &owner.says {
             let key = match &record.says {
-                Says::Owner(OwnerSays::Renewed { key: Some(key), .. } | OwnerSays::RenewSent { key: Some(key) }) => key,
+                Says::Owner(
+                    OwnerSays::Renewed { key: Some(key), .. }
+                    | OwnerSays::RenewSent { key: Some(key) }
+                    | OwnerSays::RenewalFailed { key: Some(key), .. },
+                ) => key,
                 _ => continue,
             };
             let author = &record.author;

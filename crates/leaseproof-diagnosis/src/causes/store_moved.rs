@@ -32,6 +32,13 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
             (Some(window), Some(at)) => at.earliest <= window.latest && at.latest >= window.earliest,
             _ => true,
         })
+        // What it did before it granted the lease did not cost it.
+        .filter(|(record, kind, _)| {
+            let grant = story.loss.as_ref().and_then(|loss| story.grants.get(loss.grant?));
+            let before_it = grant.is_some_and(|grant| story.before(record, grant.begun) == Truth::Yes);
+            let at_start = matches!(kind, MoveKind::Started | MoveKind::Stopped);
+            !(before_it || (at_start && (grant.is_some() || story.loss.is_none()) && !ended_early(story)))
+        })
         .collect();
     let Some((first, kind, what)) = moves.iter().min_by_key(|(_, kind, _)| order(*kind)).copied() else {
         return Vec::new();

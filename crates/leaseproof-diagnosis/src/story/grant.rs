@@ -353,6 +353,8 @@ fn deleted_how(story: &Story<'_>, grant: &Grant<'_>, record: &Record) -> EndKind
         return match until.before(now) {
             leaseproof_model::truth::Truth::Yes => EndKind::Expired,
             leaseproof_model::truth::Truth::No => EndKind::Released,
+            // Within the second of its deadline: an expiry, unless its holder says that it let go just then.
+            leaseproof_model::truth::Truth::CannotTell if !let_go(story, now) => EndKind::Expired,
             leaseproof_model::truth::Truth::CannotTell => EndKind::Deleted,
         };
     }
@@ -360,6 +362,17 @@ fn deleted_how(story: &Story<'_>, grant: &Grant<'_>, record: &Record) -> EndKind
         (Some(last), Some(ttl)) if now.earliest.saturating_sub(last.earliest) >= nanos(ttl) => EndKind::Expired,
         _ => EndKind::Deleted,
     }
+}
+
+/// An owner says that it released at about this moment.
+fn let_go(story: &Story<'_>, now: Interval) -> bool {
+    let near = now.widened(Duration::from_secs(1));
+    story.owners.iter().flat_map(|owner| &owner.says).any(|record| {
+        matches!(record.says, Says::Owner(OwnerSays::Released { .. }))
+            && story
+                .at(record)
+                .is_some_and(|at| at.earliest <= near.latest && at.latest >= near.earliest)
+    })
 }
 
 fn owner_of(story: &Story<'_>, grant: &Grant<'_>) -> Option<usize> {

@@ -187,10 +187,12 @@ fn of_grant<'e>(story: &Story<'e>, index: usize) -> Option<Loss<'e>> {
         Some(ended.shifted(-nanos(ttl?)))
     };
     // A record that shows no renewals at all (a session's log) dates the last one by the TTL alone.
+    // A deadline that the store wrote dates the last renewal better than a stamp of whole seconds.
+    let by_deadline = grant.until.zip(ttl).map(|(until, ttl)| until.shifted(-nanos(ttl)));
     let renewed = if grant.renewals.is_empty() {
-        by_ttl().or(at_store)
+        by_deadline.or_else(by_ttl).or(at_store)
     } else {
-        at_store
+        by_deadline.or(at_store)
     };
     let mut lines = vec![grant.begun];
     lines.extend(grant.renewals.last());
