@@ -558,6 +558,9 @@ fn covers_all(story: &Story<'_>, covered: &Covered) -> Result<(), String> {
             return Err(format!("{name} is cut off"));
         }
     }
+    // A log ends with its last line, and not with the end of its watch: a heartbeat more or less says nothing.
+    let heartbeat = story.numbers.heartbeat.as_ref().map_or(0, |it| nanos(it.value));
+    let slack = heartbeat.max(1_000_000_000);
     for (files, who) in [(&covered.store, "store"), (&covered.resource, "resource")] {
         let spans: Vec<Interval> = story
             .evidence
@@ -570,8 +573,12 @@ fn covers_all(story: &Story<'_>, covered: &Covered) -> Result<(), String> {
             .iter()
             .map(|it| it.earliest)
             .min()
-            .is_some_and(|from| from <= window.0)
-            && spans.iter().map(|it| it.latest).max().is_some_and(|to| to >= window.1);
+            .is_some_and(|from| from <= window.0.saturating_add(slack))
+            && spans
+                .iter()
+                .map(|it| it.latest)
+                .max()
+                .is_some_and(|to| to >= window.1.saturating_sub(slack));
         if !whole {
             return Err(format!(
                 "the {who}'s files do not span the window from {} to {}",

@@ -127,7 +127,7 @@ pub fn store_worked<'e>(story: &Story<'e>) -> Option<&'e Record> {
                 > window
                     .earliest
                     .saturating_add(window.latest.saturating_sub(window.earliest) / 4)
-                && at.latest <= window.latest
+                && at.earliest <= window.latest
         })
     };
     let works = |record: &&Record| {

@@ -643,6 +643,25 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
             .map_or(Who::Unknown, Who::Owner),
         _ => whose(story, file, &author),
     };
+    // Who holds nothing has nothing to say.
+    let idle = lines.first().is_some_and(|record| {
+        matches!(
+            record.says,
+            Says::Owner(OwnerSays::Waiting { .. } | OwnerSays::Released { .. } | OwnerSays::Lost { .. })
+        )
+    });
+    // A store that did something meanwhile, by any of its files, did not stand still.
+    let worked = kind == SourceKind::Store
+        && gap.wall.is_some_and(|(from, to)| {
+            story.of(SourceKind::Store).any(|record| {
+                story
+                    .at(record)
+                    .is_some_and(|at| from.latest < at.earliest && at.latest < to.earliest)
+            })
+        });
+    if idle || worked {
+        return None;
+    }
     Some(Stop {
         who,
         how: How::Gap { usual },
