@@ -170,14 +170,14 @@ pub(crate) fn journal(fields: &Map<String, Value>, stamps: &mut Stamps, depth: u
     // The pair must be of one instant: both as received. A kernel's own stamp is earlier than its receipt, on the
     // kernel's clock.
     let earlier = match (kernel, mono) {
-        (Some(kernel), Some(mono)) if mono >= kernel => mono - kernel,
+        (Some(kernel), Some(mono)) if mono >= kernel => mono.saturating_sub(kernel),
         _ => match (sent, received) {
-            (Some(sent), Some(received)) if received >= sent => received - sent,
+            (Some(sent), Some(received)) if received >= sent => received.saturating_sub(sent),
             _ => 0,
         },
     };
-    let when = received.map(|received| stamps.epoch(received - earlier, 1000));
-    let other = mono.map(|mono| counted(Domain::Mono, mono - earlier));
+    let when = received.map(|received| stamps.epoch(received.saturating_sub(earlier), 1000));
+    let other = mono.map(|mono| counted(Domain::Mono, mono.saturating_sub(earlier)));
     let message = field(fields, "MESSAGE").unwrap_or_default();
     let author = Author {
         host: field(fields, "_HOSTNAME").map(Arc::from),

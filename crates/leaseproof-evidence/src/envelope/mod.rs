@@ -4,6 +4,8 @@ mod json;
 mod prefix;
 mod rest;
 
+pub(crate) use prefix::two_clocks;
+
 use crate::reading::line::{Layers, Line};
 use crate::record::Author;
 use crate::stamp::Stamps;

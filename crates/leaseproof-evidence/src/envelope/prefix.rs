@@ -86,11 +86,11 @@ fn digits<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Found<'a>> {
         let mut rest = raw.get(used..)?;
         let mut other = None;
         // A Go program's `m=+4.504252694` is the same moment since its start.
-        if let Some(mono) = rest.strip_prefix(" m=+").or_else(|| rest.strip_prefix(" m=")) {
-            if let Some((nanos, unit, used)) = written::seconds(mono.as_bytes()) {
-                other = Some(counted(Domain::Proc, nanos, unit));
-                rest = mono.get(used..)?;
-            }
+        if let Some(mono) = rest.strip_prefix(" m=+").or_else(|| rest.strip_prefix(" m="))
+            && let Some((nanos, unit, used)) = written::seconds(mono.as_bytes())
+        {
+            other = Some(counted(Domain::Proc, nanos, unit));
+            rest = mono.get(used..)?;
         }
         let mut found = Found::new(stamps.calendar(&stamp), kind, rest)?;
         found.other = other;
@@ -215,7 +215,12 @@ fn brackets<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Found<'a>> {
         return Found::new(stamps.calendar(&stamp), Kind::Kernel, rest);
     }
     if let Some((stamp, used)) = written::iso(bytes) {
-        let rest = inside.get(used..)?.strip_prefix("] ")?;
+        let rest = inside.get(used..)?;
+        // Celery has level and process in the same brackets: `[2026-… ,844: DEBUG/Beat] text`.
+        let rest = match rest.strip_prefix(": ") {
+            Some(level) => level.split_once("] ").map(|(_, text)| text),
+            None => rest.strip_prefix("] "),
+        }?;
         return Found::new(stamps.calendar(&stamp), Kind::Bracket, rest);
     }
     let padded = inside.trim_start_matches(' ');
@@ -313,4 +318,15 @@ fn words<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Found<'a>> {
     let rest = raw.get(used..)?;
     rest.starts_with(' ')
         .then(|| Found::new(stamps.calendar(&stamp), Kind::Syslog, rest))?
+}
+
+/// `2026-11-30 03:00:17.72517378 +0000 UTC m=+4.504252694` anywhere in a line: one moment on a Go program's two clocks.
+pub(crate) fn two_clocks(raw: &str, stamps: &mut Stamps) -> Option<(When, When)> {
+    let at = memchr::memmem::find(raw.as_bytes(), b" m=+")?;
+    let (nanos, unit, _) = written::seconds(raw.as_bytes().get(at + 4..)?)?;
+    let (stamp, _) = (25..=45_usize).find_map(|back| {
+        let begin = at.checked_sub(back)?;
+        written::iso(raw.as_bytes().get(begin..)?).filter(|(_, used)| begin + used == at)
+    })?;
+    Some((stamps.calendar(&stamp)?, counted(Domain::Proc, nanos, unit)))
 }

@@ -69,7 +69,7 @@ fn tagged<'a>(rest: &'a str, kind: Kind, author: &mut Author) -> Option<Rest<'a>
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b".-_:/@\\+".contains(&byte))
     };
-    if !named(host) || host.ends_with(':') || LEVELS.contains(&host) {
+    if host == "container" || !named(host) || host.ends_with(':') || LEVELS.contains(&host) {
         return None;
     }
     let colon = after.find(": ").or_else(|| after.strip_suffix(':').map(str::len))?;

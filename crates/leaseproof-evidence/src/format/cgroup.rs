@@ -73,7 +73,9 @@ fn poll(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'stat
 
 /// `heartbeat gap 2.036s mono=887.832`: a beat that was late, in a worker's own words.
 fn heartbeat(text: &str) -> Option<Duration> {
-    let rest = text.strip_prefix("heartbeat gap ")?;
+    let rest = text
+        .strip_prefix("heartbeat gap ")
+        .or_else(|| text.strip_prefix("heartbeat late by "))?;
     super::scan::go_span(rest).map(|(span, _)| span)
 }
 
@@ -157,7 +159,7 @@ fn one(line: &Line<'_>, name: &str, value: u64, reading: &mut Reading<'_>) -> bo
     true
 }
 
-/// `/proc/PID/status`: `State:	T (stopped)`.
+/// `/proc/PID/status`: `State: T (stopped)`.
 fn state(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'static str> {
     if !line.continued {
         return None;

@@ -54,26 +54,22 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
     {
         let why = reading.name(text);
         say(reading, ClockSays::NotSynchronised { why });
-    } else if line.author.process.as_deref() == Some("chronyd")
-        || text.starts_with("chronyd version ")
-        || text.starts_with("chronyd exiting")
-    {
-        return Some(BY);
-    } else if !line.continued
-        && line.text.len() < 120
-        && [
-            "Disabled control of system clock",
-            "Running with root privileges",
-            "Source ",
-        ]
-        .iter()
-        .any(|begin| text.starts_with(begin))
-    {
-        return Some(BY);
-    } else {
+    } else if !own(line, text) {
         return tool(line, text, reading).or_else(|| table(line, text, reading));
     }
     Some(BY)
+}
+
+/// Whether a line is the daemon's, whatever it says.
+fn own(line: &Line<'_>, text: &str) -> bool {
+    let sentences = [
+        "chronyd version ",
+        "chronyd exiting",
+        "Disabled control of system clock",
+        "Running with root privileges",
+    ];
+    line.author.process.as_deref() == Some("chronyd")
+        || (!line.continued && sentences.iter().any(|begin| text.starts_with(begin)))
 }
 
 /// `chronyc tracking`: the word fast or slow carries the sign.
@@ -237,6 +233,9 @@ fn table(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'sta
         || text.starts_with("Name/IP Address")
     {
         reading.state.chrony.table = true;
+        if text.starts_with("Date (UTC)") {
+            reading.stamps.stated_utc();
+        }
         return Some("chrony-table");
     }
     if !reading.state.chrony.table {

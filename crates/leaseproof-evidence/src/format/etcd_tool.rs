@@ -20,8 +20,8 @@ const BY: &str = "etcdctl";
 pub(crate) struct State {
     /// `PUT` or `DELETE`, waiting for its key.
     event: Option<&'static str>,
-    /// The line before was the event: this one is its key.
-    watching: bool,
+    /// How many lines after the event may be its: key, value, and both as they were before.
+    left: u8,
     /// Fields of a `-w fields` answer.
     fields: Map<String, Value>,
 }
@@ -296,12 +296,13 @@ fn metric(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'st
 fn watch(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'static str> {
     let state = &mut reading.state.etcd;
     match text {
-        "PUT" => (state.event, state.watching) = (Some("put"), true),
-        "DELETE" => (state.event, state.watching) = (Some("delete"), true),
+        "PUT" => (state.event, state.left) = (Some("put"), 5),
+        "DELETE" => (state.event, state.left) = (Some("delete"), 5),
         _ => {
-            if !state.watching {
+            if state.left == 0 || !line.continued {
                 return None;
             }
+            state.left -= 1;
             let event = state.event.take();
             if let Some(event) = event
                 && reading

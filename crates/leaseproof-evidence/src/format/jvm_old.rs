@@ -49,8 +49,69 @@ fn belongs(text: &str) -> bool {
         || (text.starts_with("[Pause ") && text.ends_with(']'))
 }
 
+/// A collection whose line goes on below: what was printed between took the rest of it away.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
+    open: Option<Open>,
+}
+
+#[derive(Clone, Debug)]
+struct Open {
+    number: u64,
+    when: Option<When>,
+    other: Option<When>,
+    head: String,
+    left: u8,
+}
+
+/// The rest of a collection that an earlier line began; `false` where there is none.
+fn goes_on(raw: &str, reading: &mut Reading<'_>) -> bool {
+    let Some(open) = &mut reading.state.jvm_old.open else {
+        return false;
+    };
+    if open.left == 0 || raw.as_bytes().first().is_some_and(u8::is_ascii_digit) {
+        reading.state.jvm_old.open = None;
+        return false;
+    }
+    open.left -= 1;
+    if !has(raw, " secs]") {
+        // `Desired survivor size 22020096 bytes, new threshold 7 (max 15)`, ages, regions.
+        let known = raw.starts_with("Desired survivor size")
+            || raw.starts_with("- age")
+            || raw.starts_with(' ')
+            || raw.is_empty();
+        if known {
+            reading.format(Layers::default(), BY);
+        } else {
+            reading.state.jvm_old.open = None;
+        }
+        return known;
+    }
+    let Some(open) = reading.state.jvm_old.open.take() else {
+        return false;
+    };
+    let whole = format!("{} {raw}", open.head);
+    let line = Line {
+        number: open.number,
+        raw: &whole,
+        text: Cow::Borrowed(&whole),
+        when: open.when,
+        other: open.other,
+        author: Author::default(),
+        fields: None,
+        layers: Layers::default(),
+        continued: true,
+    };
+    reading.format(Layers::default(), BY);
+    say(&line, &whole, reading);
+    true
+}
+
 /// Reads a line; `false` where it is no line of this format.
 pub(crate) fn read(number: u64, raw: &str, reading: &mut Reading<'_>) -> bool {
+    if reading.state.jvm_old.open.is_some() && goes_on(raw, reading) {
+        return true;
+    }
     if !matches!(raw.as_bytes().first(), Some(b'0'..=b'9' | b'[' | b'T' | b'A')) {
         return false;
     }
@@ -138,7 +199,18 @@ fn say(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) {
         return;
     }
     // `[GC (Allocation Failure) [PSYoungGen: …] 132096K->13849K(503296K), 0.0418780 secs] [Times: …]`.
-    let Some(took) = total(text) else { return };
+    let Some(took) = total(text) else {
+        if (text.starts_with("[GC") || text.starts_with("[Full GC")) && !has(text, "concurrent") && !line.continued {
+            reading.state.jvm_old.open = Some(Open {
+                number: line.number,
+                when: line.when,
+                other: line.other,
+                head: text.trim_end().to_owned(),
+                left: 40,
+            });
+        }
+        return;
+    };
     let heap = text
         .split(' ')
         .filter_map(|part| heap_of(part.trim_end_matches([',', ']'])))

@@ -39,7 +39,7 @@ fn decorations<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Decorated<'a>> {
     let mut wall = None;
     let mut count: Option<When> = None;
     let mut author = Author::default();
-    let mut tagged = false;
+    let (mut tagged, mut levelled) = (false, false);
     let mut parts = 0;
     while let Some(inside) = rest.strip_prefix('[') {
         let end = memchr::memchr(b']', inside.as_bytes())?;
@@ -65,6 +65,7 @@ fn decorations<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Decorated<'a>> {
             None => {
                 let word = part.trim_end();
                 let level = matches!(word, "error" | "warning" | "info" | "debug" | "trace");
+                levelled |= level;
                 let tags = !word.is_empty()
                     && word
                         .bytes()
@@ -74,7 +75,10 @@ fn decorations<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Decorated<'a>> {
                         author.pid = Some(id);
                     }
                 } else if !level && tags {
-                    tagged = true;
+                    tagged = word.split(['+', ',']).next().is_some_and(|tag| TAGS.contains(&tag));
+                    if !tagged {
+                        return None;
+                    }
                 } else if !level {
                     // A host's name, or no decoration at all.
                     if parts == 0
@@ -91,10 +95,16 @@ fn decorations<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Decorated<'a>> {
         parts += 1;
         rest = more;
     }
-    if parts == 0 || (!tagged && wall.is_none() && count.is_none()) {
+    if parts == 0 {
         return None;
     }
     let text = rest.strip_prefix(' ')?;
+    // Other programs write brackets, too: a tag or a level that only the JVM writes like that, or a text that is its own.
+    let timed = wall.is_some() || count.is_some();
+    let own = timed && (tagged || levelled) || (tagged && levelled);
+    if !own && !own_text(text) {
+        return None;
+    }
     let (when, other) = match (wall, count) {
         (Some(wall), count) => (Some(wall), count),
         (None, count) => (count, None),
@@ -129,6 +139,48 @@ fn uptime(part: &str, stamps: &mut Stamps) -> Option<When> {
     let seconds = part.strip_suffix('s')?;
     let (nanos, unit, used) = written::seconds(seconds.as_bytes())?;
     (used == seconds.len()).then(|| counted(Domain::Proc, nanos, unit))
+}
+
+/// First tags of the JVM's lines.
+const TAGS: [&str; 24] = [
+    "gc",
+    "safepoint",
+    "os",
+    "class",
+    "jit",
+    "thread",
+    "metaspace",
+    "startuptime",
+    "arguments",
+    "cds",
+    "codecache",
+    "compilation",
+    "heap",
+    "logging",
+    "module",
+    "monitorinflation",
+    "nmt",
+    "pagesize",
+    "stringdedup",
+    "stringtable",
+    "tracking",
+    "vmthread",
+    "init",
+    "handshake",
+];
+
+/// Whether a text can be only the JVM's, whatever its decorations are.
+fn own_text(text: &str) -> bool {
+    [
+        "GC(",
+        "Safepoint \"",
+        "Entering safepoint region: ",
+        "Leaving safepoint region",
+        "Total time for which application threads were stopped: ",
+        "Application time: ",
+    ]
+    .iter()
+    .any(|begin| text.starts_with(begin))
 }
 
 /// Whether a line without decorations can only be this format's.

@@ -93,16 +93,9 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         what(reading, StampMeans::Emitted, Says::Machine(MachineSays::Booted));
     } else if has(text, "Time jumped backwards, rotating")
         || has(text, "clock jumped backwards relative to last journal entry")
+        || text.starts_with("Time has been changed")
+        || text.starts_with("Clock change detected. Flushing caches")
     {
-        reading.say(
-            line,
-            SourceKind::Clock,
-            "systemd",
-            StampMeans::End,
-            Says::Clock(ClockSays::Stepped { by: None }),
-        );
-        return Some("systemd");
-    } else if text.starts_with("Time has been changed") || text.starts_with("Clock change detected. Flushing caches") {
         reading.say(
             line,
             SourceKind::Clock,
@@ -174,5 +167,5 @@ fn dmesg_tail(line: &Line<'_>, reading: &mut Reading<'_>) -> bool {
         }
         return true;
     }
-    line.continued && matches!(text, "}" | "]" | "}," | "},{") || text.starts_with("\"pri\":")
+    text.starts_with("\"pri\":")
 }

@@ -46,6 +46,7 @@ use std::time::Duration;
 #[derive(Default)]
 pub(crate) struct State {
     pub(crate) jvm_unified: jvm_unified::State,
+    pub(crate) jvm_old: jvm_old::State,
     pub(crate) redis_tool: redis_tool::State,
     pub(crate) monitor: redis_monitor::State,
     pub(crate) http: http::State,
@@ -101,6 +102,11 @@ impl Block {
 
 /// Reads one line.
 pub(crate) fn line(number: u64, raw: &str, reading: &mut Reading<'_>) {
+    let raw = if number == 1 {
+        raw.trim_start_matches('\u{feff}')
+    } else {
+        raw
+    };
     if let Some(mut block) = reading.state.block.take() {
         let over = block.take(raw);
         if over || block.text.len() > BLOCK_MOST {
@@ -131,12 +137,24 @@ pub(crate) fn line(number: u64, raw: &str, reading: &mut Reading<'_>) {
     } else if let Some(when) = line.when {
         reading.state.last = Some((when, line.author.clone(), line.layers));
     }
+    if let Some((wall, count)) = envelope::two_clocks(raw, &mut reading.stamps) {
+        if line.continued {
+            // The count is what such a file's other lines have.
+            (line.when, line.other, line.continued) = (Some(count), Some(wall), false);
+        } else {
+            reading.anchor(&line, wall, count);
+        }
+    }
     let trimmed = line.text.trim();
-    let begins = matches!(trimmed, "{" | "[" | "[{")
-        || ["{\"", "[{\"", "[[", "[]"]
-            .iter()
-            .any(|begin| trimmed.starts_with(begin))
-        || trimmed.strip_suffix(['{', '[']).is_some_and(|head| head.is_empty());
+    // JSON over several lines ends its first with an open bracket or a comma; a line of JSON that was cut off does not, and
+    // must not swallow what follows.
+    let begins = trimmed == "[]"
+        || ["{", "["].iter().any(|begin| trimmed.starts_with(begin))
+            && (trimmed.len() == 1 || ["{", "[", ",", "]"].iter().any(|end| trimmed.ends_with(end)))
+            && (trimmed.len() < 3
+                || ["{\"", "[{", "[[", "[\"", "{ \""]
+                    .iter()
+                    .any(|begin| trimmed.starts_with(begin)));
     if begins && line.fields.is_none() {
         let mut block = Block {
             number,
@@ -181,8 +199,8 @@ type Format = fn(&Line<'_>, &mut Reading<'_>) -> Option<&'static str>;
 /// The formats, the user's own expressions first, the general words last.
 const FORMATS: &[Format] = &[
     owner::plan::read,
-    resource::read,
     leaseproof::read,
+    resource::read,
     docker::read,
     kubernetes::read,
     etcd_tool::read,
@@ -337,7 +355,10 @@ fn journal_export(number: u64, raw: &str, reading: &mut Reading<'_>) -> bool {
                 fields.entry(key.to_owned()).or_insert_with(|| Value::from(value));
             }
             // A field with bytes in it: the name, its length, the bytes. Its text is the rest of the entry.
+            // The name of such a field stands alone on its line.
+            _ if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') => {}
             _ => {
+                let text = text.trim_start_matches(|c: char| c.is_control() || c == char::REPLACEMENT_CHARACTER);
                 fields.entry("BINARY".to_owned()).or_insert_with(|| Value::from(text));
             }
         }

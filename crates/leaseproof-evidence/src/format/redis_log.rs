@@ -93,10 +93,9 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
     } else if text.starts_with("+tilt") {
         let what = reading.name(text);
         say(line, reading, StoreSays::Stalled { took: None, what });
-    } else if has(text, "MASTER timeout: no data nor PING received") || has(text, "Timeout connecting to the MASTER") {
-        let what = reading.name(text);
-        say(line, reading, StoreSays::ClientSilent { id: what, lasted: None });
-    } else if has(text, "Connection with replica")
+    } else if has(text, "MASTER timeout: no data nor PING received")
+        || has(text, "Timeout connecting to the MASTER")
+        || has(text, "Connection with replica")
         || has(text, "Connection with master lost")
         || has(text, "Disconnecting timedout")
     {

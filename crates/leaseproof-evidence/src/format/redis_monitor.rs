@@ -249,8 +249,7 @@ pub(crate) fn search(
     let mut piece: Vec<u8> = vec![0; PIECE];
     let (mut filled, mut total) = (0_usize, 0_u64);
     let mut others = 0_u64;
-    loop {
-        let Some(room) = piece.get_mut(filled..) else { break };
+    while let Some(room) = piece.get_mut(filled..) {
         let read = match reader.read(room) {
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,

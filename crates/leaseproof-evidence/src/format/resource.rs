@@ -77,9 +77,6 @@ fn text_of(value: &Value) -> Option<String> {
 
 /// A JSON line with a token and a decision. The path to the token may be given.
 fn json(line: &Line<'_>, fields: &Map<String, Value>, reading: &mut Reading<'_>) -> Option<&'static str> {
-    if fields.contains_key("lease") {
-        return None;
-    }
     let given = reading.options.patterns.token_path.as_ref().and_then(|path| {
         let mut parts = path.iter();
         let mut at = fields.get(parts.next()?)?;

@@ -109,13 +109,14 @@ fn timer(text: &str) -> Option<(TimerKind, Duration, u32)> {
         let (value, more) = number(rest)?;
         let end = more.find(|c: char| !c.is_alphabetic()).unwrap_or(more.len());
         let (name, after) = more.split_at(end);
-        left += match (name, rest.split_once('.')) {
+        let part = match (name, rest.split_once('.')) {
             ("ms", Some((seconds, ms))) if ms.starts_with(|c: char| c.is_ascii_digit()) => {
                 let seconds: u64 = seconds.parse().ok()?;
-                Duration::from_secs(seconds) + Duration::from_millis(whole(ms)?.0)
+                Duration::from_secs(seconds).saturating_add(Duration::from_millis(whole(ms)?.0))
             }
             _ => span(value, unit(name)?)?,
         };
+        left = left.saturating_add(part);
         rest = after;
     }
     Some((kind, left, parts.next()?.parse().ok()?))

@@ -75,6 +75,10 @@ fn owner(line: &Line<'_>, means: StampMeans, says: OwnerSays, reading: &mut Read
     reading.say(line, SourceKind::Owner, CLIENT, means, Says::Owner(says));
 }
 
+fn curator(line: &Line<'_>, means: StampMeans, says: OwnerSays, reading: &mut Reading<'_>) {
+    reading.say(line, SourceKind::Owner, "curator", means, Says::Owner(says));
+}
+
 fn store(line: &Line<'_>, says: StoreSays, reading: &mut Reading<'_>) {
     reading.say(line, SourceKind::Store, SERVER, StampMeans::Emitted, Says::Store(says));
 }
@@ -112,6 +116,7 @@ fn server(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'st
         } else {
             let says = Says::Runtime(RuntimeSays::WokeLate { by: took });
             reading.say(line, SourceKind::Runtime, "pause-monitor", StampMeans::End, says);
+            return Some("pause-monitor");
         }
     } else if let Some(took) =
         between(text, "fsync-ing the write ahead log in ", "ms").and_then(|text| ms(after(text, "took ")?))
@@ -285,14 +290,14 @@ fn client(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'st
         let state = word(state);
         let why = reading.name(&format!("State change: {state}"));
         match state {
-            "SUSPENDED" => owner(line, StampMeans::Emitted, OwnerSays::Disconnected { why }, reading),
-            "LOST" => owner(
+            "SUSPENDED" => curator(line, StampMeans::Emitted, OwnerSays::Disconnected { why }, reading),
+            "LOST" => curator(
                 line,
                 StampMeans::Emitted,
                 OwnerSays::SessionLost { session: None, why },
                 reading,
             ),
-            "RECONNECTED" | "CONNECTED" => owner(line, StampMeans::Emitted, OwnerSays::Reconnected, reading),
+            "RECONNECTED" | "CONNECTED" => curator(line, StampMeans::Emitted, OwnerSays::Reconnected, reading),
             _ => return None,
         }
         return Some("curator");

@@ -135,7 +135,7 @@ impl<'o> Reading<'o> {
 
     /// Whether another record of this kind is kept. Past the limit short stops and other routine are thinned out.
     fn keeps(&mut self, name: &'static str, says: &Says) -> bool {
-        let limit = self.options.limits.records_a_kind as u64;
+        let limit = (self.options.limits.records_a_kind as u64).max(1);
         let kept = self.kinds.entry(name).or_default();
         kept.seen += 1;
         if kept.seen <= limit {
@@ -300,7 +300,7 @@ impl<'o> Reading<'o> {
             );
         }
         let covers = self.covers.and_then(|(first, last)| {
-            (first.domain == Domain::Wall).then(|| Interval {
+            (first.domain == Domain::Wall).then_some(Interval {
                 earliest: first.span.earliest,
                 latest: last.span.latest,
             })

@@ -18,6 +18,7 @@ pub(crate) struct Stamps {
     pub(crate) zoned: u64,
     pub(crate) unzoned: u64,
     pub(crate) yearless: u64,
+    states_utc: bool,
     /// Years that passed within a file without years: its months went from December to January.
     turned: i16,
     last_month: i8,
@@ -34,6 +35,7 @@ impl Stamps {
             zoned: 0,
             unzoned: 0,
             yearless: 0,
+            states_utc: false,
             turned: 0,
             last_month: 0,
             memo: None,
@@ -41,11 +43,20 @@ impl Stamps {
         }
     }
 
+    /// The file says itself that its stamps are UTC.
+    pub(crate) fn stated_utc(&mut self) {
+        self.zone = Some(TimeZone::UTC);
+        self.states_utc = true;
+        self.zone_memo = None;
+        self.zoned += 1;
+    }
+
     /// Where the zone came from, over the whole file.
     pub(crate) fn zone_basis(&self) -> Basis {
         match (self.unzoned, self.zoned, &self.zone) {
             (0, 0, _) => Basis::NotNeeded,
             (0, _, _) => Basis::Stated,
+            _ if self.states_utc => Basis::Stated,
             (_, _, Some(_)) => Basis::Given,
             (_, _, None) => Basis::Assumed,
         }
@@ -75,12 +86,14 @@ impl Stamps {
             year = year.saturating_add(self.turned);
         }
         let midnight = self.midnight(written, year)?;
-        let face = midnight + i64::from(written.second) * 1_000_000_000 + written.nanos;
+        let face = midnight
+            .checked_add(i64::from(written.second) * 1_000_000_000)?
+            .checked_add(written.nanos)?;
         let resolution = Duration::from_nanos(written.unit.unsigned_abs());
         let span = match written.zone {
             Zone::Offset(east) => {
                 self.zoned += 1;
-                Interval::cut(face - i64::from(east) * 1_000_000_000, resolution)
+                Interval::cut(face.saturating_sub(i64::from(east) * 1_000_000_000), resolution)
             }
             Zone::None => {
                 self.unzoned += 1;
@@ -133,13 +146,13 @@ impl Stamps {
         if let Some((known, east)) = self.zone_memo
             && known == quarter
         {
-            return Some(Interval::cut(face - east, resolution));
+            return Some(Interval::cut(face.saturating_sub(east), resolution));
         }
         let ambiguous = zone.to_ambiguous_timestamp(written.face(year)?);
-        let early = i64::try_from(ambiguous.clone().earlier().ok()?.as_nanosecond()).ok()?;
+        let early = i64::try_from(ambiguous.earlier().ok()?.as_nanosecond()).ok()?;
         let late = i64::try_from(ambiguous.later().ok()?.as_nanosecond()).ok()?;
         if early == late {
-            self.zone_memo = Some((quarter, face - early));
+            self.zone_memo = Some((quarter, face.saturating_sub(early)));
         }
         Some(Interval::cut(early, resolution).hull(Interval::cut(late, resolution)))
     }

@@ -25,6 +25,10 @@ struct Named {
     token: Option<Token>,
     holder: Option<Arc<str>>,
     ttl: Option<Duration>,
+    /// How often it renews.
+    heartbeat: Option<Duration>,
+    /// A place in the resource's own order.
+    serial: Option<u64>,
     /// There is a field named token, whatever its value.
     has_token: bool,
 }
@@ -39,7 +43,7 @@ fn named(line: &Line<'_>, reading: &mut Reading<'_>) -> Named {
                     .map(str::to_owned)
                     .or_else(|| value.is_number().then(|| value.to_string()));
             }
-            field(text, name).map(str::to_owned)
+            field(text, name).map(|value| value.trim_end_matches([':', '.']).to_owned())
         })
     };
     let token_text = of(&["token", "fencing_token", "fence", "fencingToken", "lease_token"]);
@@ -54,13 +58,19 @@ fn named(line: &Line<'_>, reading: &mut Reading<'_>) -> Named {
         "name",
     ])
     .filter(|key| !key.is_empty());
-    let ttl = of(&["ttl", "ttl_ms"]).and_then(|ttl| {
-        super::scan::go_span(&ttl).map(|(ttl, _)| ttl).or_else(|| {
-            whole(&ttl)
+    let span = |names: &[&str]| {
+        let text = of(names)?;
+        super::scan::go_span(&text).map(|(span, _)| span).or_else(|| {
+            whole(&text)
                 .filter(|(ms, _)| *ms > 0)
                 .map(|(ms, _)| Duration::from_millis(ms))
         })
-    });
+    };
+    let (ttl, heartbeat) = (
+        span(&["ttl", "ttl_ms"]),
+        span(&["heartbeat", "heartbeat_ms", "renew_interval"]),
+    );
+    let serial = of(&["serial", "seq"]).and_then(|serial| serial.parse().ok());
     Named {
         key: key.map(|key| reading.name(&key)),
         token: token_text
@@ -71,6 +81,8 @@ fn named(line: &Line<'_>, reading: &mut Reading<'_>) -> Named {
             .or_else(|| token_text.clone().filter(|token| token.parse::<u64>().is_err()))
             .map(|holder| reading.name(holder.trim_start_matches("b'").trim_matches('\''))),
         ttl,
+        heartbeat,
+        serial,
         has_token: token_text.is_some(),
     }
 }

@@ -5,7 +5,7 @@ use crate::format::scan::{has, word};
 use crate::reading::Reading;
 use crate::reading::line::Line;
 use crate::record::SourceKind;
-use crate::says::{Decision, Definite, OwnerSays, ResourceSays, Says};
+use crate::says::{Decision, Definite, OwnerSays, ResourceSays, Says, Setting, SettingName};
 use crate::when::StampMeans;
 use regex::Regex;
 use std::sync::{Arc, LazyLock};
@@ -113,6 +113,14 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         return write(line, text, about, reading);
     };
     reading.speaks_of_lease();
+    if let Some(value) = about.heartbeat {
+        let setting = Setting {
+            name: SettingName::Heartbeat,
+            value,
+            of: about.key.clone(),
+        };
+        reading.say(line, SourceKind::Owner, BY, StampMeans::Emitted, Says::Setting(setting));
+    }
     say(line, BY, says, reading);
     Some(BY)
 }
@@ -135,7 +143,7 @@ fn write(line: &Line<'_>, text: &str, about: super::Named, reading: &mut Reading
                 decision,
                 key: about.key,
                 sender: about.holder,
-                serial: None,
+                serial: about.serial,
             };
             reading.say(
                 line,
