@@ -119,7 +119,7 @@ fn next(paper: &mut Paper, diagnosis: &Diagnosis) {
     let Some(first) = diagnosis.causes.first() else { return };
     head(paper, "what to do");
     paper.line(2, &[(Paint::Good, "do  "), (Paint::Plain, &visible(&first.next))]);
-    paper.line(2, &[(Paint::Bad, "not "), (Paint::Plain, &visible(&first.not))]);
+    paper.line(2, &[(Paint::Bad, "but "), (Paint::Plain, &visible(&first.not))]);
 }
 
 fn missing(paper: &mut Paper, diagnosis: &Diagnosis) {
