@@ -13,10 +13,12 @@
 //! - [`event`], [`history`]: the record
 //! - [`rule`], [`finding`], [`verdict`]: the answer
 //! - [`inspect`]: one look at a lease in use
+//! - [`diagnosis`]: what the files of an incident come to
 //! - [`fence`]: which tokens a resource may still accept
 
 pub mod budget;
 pub mod clock;
+pub mod diagnosis;
 pub mod duration;
 pub mod event;
 mod evidence;

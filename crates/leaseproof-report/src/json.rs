@@ -1,5 +1,6 @@
 //! The documents that `--json` prints; the bundle keeps a run's as `verdict.json`.
 
+use leaseproof_model::diagnosis::Diagnosis;
 use leaseproof_model::inspect::Inspection;
 use leaseproof_model::verdict::{RunVerdict, ScenarioVerdict};
 
@@ -31,6 +32,17 @@ fn keep_finite(scenario: &mut ScenarioVerdict) {
 #[must_use]
 pub fn render_inspection(inspection: &Inspection) -> String {
     let mut text = serde_json::to_string_pretty(inspection).expect("an inspection is always JSON");
+    text.push('\n');
+    text
+}
+
+/// One JSON document, `leaseproof.diagnosis/1`, with a line feed at its end.
+///
+/// # Panics
+/// Never: a diagnosis has no map with keys that aren't text.
+#[must_use]
+pub fn render_diagnosis(diagnosis: &Diagnosis) -> String {
+    let mut text = serde_json::to_string_pretty(diagnosis).expect("a diagnosis is always JSON");
     text.push('\n');
     text
 }

@@ -8,6 +8,7 @@ use leaseproof_model::verdict::{RunVerdict, Verdict};
 use paper::{Paint, Paper};
 use std::path::PathBuf;
 
+pub mod diagnosis;
 mod findings;
 pub mod inspection;
 mod next;

@@ -1,6 +1,7 @@
 //! The arguments: recorded and validated here, acted on in [`crate::verbs`].
 
 mod check;
+mod diagnose;
 #[cfg(feature = "gate")]
 pub mod gate;
 mod hold;
@@ -12,6 +13,7 @@ mod verify;
 mod watch;
 
 pub use check::{CheckArgs, Format};
+pub use diagnose::DiagnoseArgs;
 #[cfg(feature = "gate")]
 pub use gate::GateArgs;
 pub use hold::HoldArgs;
@@ -50,6 +52,7 @@ const AFTER: &str = "Examples:
   leaseproof verify leaseproof.toml --json                 in CI
   leaseproof check leaseproof.toml --gc-log gc.log         does the budget hold
   leaseproof inspect redis://127.0.0.1:6379 canary/demo    a lease in use, read-only
+  leaseproof diagnose owner.log gc.log appendonlydir       after the fact: what happened, and why
   leaseproof watch leaseproof.toml                         a Prometheus endpoint on loopback
   leaseproof hold redis://127.0.0.1:6379 jobs/nightly -- ./nightly.sh
   leaseproof explain LP004
@@ -65,6 +68,8 @@ pub enum Verb {
     Check(Box<CheckArgs>),
     /// A read-only look at a lease in use: the first ten minutes of an incident.
     Inspect(Box<InspectArgs>),
+    /// From the files of an incident to its cause: was there a breach, why, and what is missing.
+    Diagnose(Box<DiagnoseArgs>),
     /// Monitors leases in use: what the store grants against what the owner believes.
     Watch(Box<WatchArgs>),
     /// Runs a command under a lease, and stops it before the lease ends.

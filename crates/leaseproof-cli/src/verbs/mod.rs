@@ -1,6 +1,7 @@
 //! One file a verb.
 
 mod check;
+mod diagnose;
 mod explain;
 #[cfg(feature = "gate")]
 mod gate;
@@ -25,6 +26,7 @@ pub fn dispatch(args: Args) -> ExitCode {
         Verb::Verify(args) => verify::run(&args),
         Verb::Check(args) => check::run(&args),
         Verb::Inspect(args) => inspect::run(*args),
+        Verb::Diagnose(args) => diagnose::run(*args),
         Verb::Watch(args) => watch::run(&args),
         Verb::Hold(args) => hold::run(*args),
         #[cfg(feature = "gate")]

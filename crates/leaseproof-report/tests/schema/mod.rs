@@ -16,6 +16,12 @@ pub fn inspect_1() -> Schema {
     Schema(serde_json::from_str(text).expect("the schema is JSON"))
 }
 
+#[allow(dead_code, reason = "for the tests of diagnose")]
+pub fn diagnosis_1() -> Schema {
+    let text = include_str!("../../../../docs/schema/diagnosis-1.schema.json");
+    Schema(serde_json::from_str(text).expect("the schema is JSON"))
+}
+
 #[allow(dead_code, reason = "for the tests of the gate")]
 pub fn fence_test_1() -> Schema {
     let text = include_str!("../../../../docs/schema/fence-test-1.schema.json");

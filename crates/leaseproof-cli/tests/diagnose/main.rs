@@ -1,0 +1,166 @@
+//! `diagnose` as a command: what it prints, how it ends, and what it makes of a kept run.
+
+#[path = "../../../leaseproof-report/tests/schema/mod.rs"]
+mod schema;
+
+use serde_json::Value;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const BIN: &str = env!("CARGO_BIN_EXE_leaseproof");
+
+fn run(dir: &Path, args: &[&str], stdin: &str) -> Output {
+    let mut child = Command::new(BIN)
+        .args(args)
+        .current_dir(dir)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // One that refuses the call does not read.
+    let _ = child.stdin.take().expect("a pipe").write_all(stdin.as_bytes());
+    child.wait_with_output().expect("it ends")
+}
+
+fn incident(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../leaseproof-diagnosis/tests/incidents")
+        .join(name)
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+#[test]
+fn the_exit_status_is_that_of_the_verdict() {
+    for (name, status) in [
+        ("paused-retained-bad", 1),
+        ("paused-noticed-ok", 0),
+        ("slowlog-silent-bad", 3),
+    ] {
+        let folder = incident(name);
+        let output = run(
+            Path::new("."),
+            &["diagnose", folder.to_str().unwrap(), "--key", "lock:orders"],
+            "",
+        );
+        assert_eq!(output.status.code(), Some(status), "{name}: {}", out(&output));
+        let output = run(
+            Path::new("."),
+            &["diagnose", folder.to_str().unwrap(), "--key", "lock:orders", "--json"],
+            "",
+        );
+        assert_eq!(output.status.code(), Some(status), "{name}");
+        let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+        assert_eq!(schema::diagnosis_1().errors(&document), Vec::<String>::new(), "{name}");
+    }
+}
+
+#[test]
+fn wrong_calls_are_refused_with_one_message() {
+    for (args, says) in [
+        (&["diagnose", "nowhere.log"][..], "nowhere.log does not exist"),
+        (
+            &["diagnose", ".", "--tz", "Nowhere/Else"],
+            "is no zone that this host knows",
+        ),
+        (&["diagnose", ".", "--year", "26"], "is no year"),
+        (&["diagnose", ".", "--offset", "db1=12ms"], "HOST=+12ms±3ms"),
+        (&["diagnose", ".", "--plan", "nowhere.toml"], "nowhere.toml"),
+        (&["diagnose", "--ask", "a.log"], "cannot be used with"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = run(dir.path(), args, "");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {error}");
+        assert!(error.contains(says), "{args:?}: {error}");
+    }
+}
+
+#[test]
+fn nothing_in_the_files_is_no_pass() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("empty.log"), "").unwrap();
+    std::fs::write(dir.path().join("binary"), [0_u8, 159, 146, 150, 0, 1, 2].repeat(100)).unwrap();
+    std::fs::write(dir.path().join("long.log"), "x".repeat(3 << 20)).unwrap();
+    let output = run(dir.path(), &["diagnose", "."], "");
+    assert_eq!(output.status.code(), Some(3), "{}", out(&output));
+    let output = run(dir.path(), &["diagnose", "-"], "what is this\n");
+    assert_eq!(output.status.code(), Some(3), "{}", out(&output));
+}
+
+#[test]
+fn the_first_ten_minutes_are_asked_for() {
+    let output = run(Path::new("."), &["diagnose", "--ask"], "y\nn\nq\n");
+    let text = out(&output);
+    assert_eq!(output.status.code(), Some(3));
+    assert!(
+        text.contains("leaseproof inspect URL KEY --save") && text.contains("don't raise the TTL"),
+        "{text}"
+    );
+    assert!(!text.contains("wchan"), "what was denied is not asked for: {text}");
+}
+
+#[test]
+fn a_kept_run_gets_the_verdict_of_verify() {
+    let dir = tempfile::tempdir().unwrap();
+    for (flaw, name) in [(None, "sound"), (Some("silent-retention"), "flawed")] {
+        let runs = dir.path().join(name);
+        let mut args = vec![
+            "verify",
+            "--json",
+            "--quiet",
+            "--scenario",
+            "pause-over-ttl",
+            "--cycles",
+            "1",
+            "--out",
+            runs.to_str().unwrap(),
+        ];
+        if let Some(flaw) = flaw {
+            args.extend(["--", "leaseproof", "owner", "--flaw", flaw]);
+        }
+        let verified = run(dir.path(), &args, "");
+        let verdict: Value = serde_json::from_slice(&verified.stdout)
+            .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&verified.stderr)));
+        let bundle = std::fs::read_dir(&runs)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(|path| path.join("events.jsonl").is_file())
+            .unwrap();
+        let diagnosed = run(dir.path(), &["diagnose", bundle.to_str().unwrap(), "--json"], "");
+        let document: Value = serde_json::from_slice(&diagnosed.stdout).expect("one document");
+        assert_eq!(document["verdict"], verdict["verdict"], "{name}");
+        assert_eq!(diagnosed.status.code(), verified.status.code(), "{name}");
+        assert_eq!(schema::diagnosis_1().errors(&document), Vec::<String>::new(), "{name}");
+        if flaw.is_some() {
+            assert_eq!(document["breach"]["seen"], "certainly");
+            assert!(
+                !document["causes"][0]["evidence"].as_array().unwrap().is_empty(),
+                "{document}"
+            );
+        }
+        // Cut in the middle, it decides nothing.
+        let cut = dir.path().join(format!("{name}-cut"));
+        std::fs::create_dir(&cut).unwrap();
+        let record = std::fs::read_to_string(bundle.join("events.jsonl")).unwrap();
+        std::fs::write(cut.join("events.jsonl"), &record[..record.len() / 2]).unwrap();
+        assert_eq!(
+            run(dir.path(), &["diagnose", cut.to_str().unwrap()], "").status.code(),
+            Some(3),
+            "{name}"
+        );
+        // With other files beside it, the call is refused.
+        assert_eq!(
+            run(dir.path(), &["diagnose", bundle.to_str().unwrap(), "."], "")
+                .status
+                .code(),
+            Some(2),
+            "{name}"
+        );
+    }
+}

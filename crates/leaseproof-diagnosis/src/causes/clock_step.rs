@@ -1,0 +1,147 @@
+//! A clock stepped. A daemon's "time jump detected" is no proof of it: one that stood still says the same.
+
+use super::{Draft, Part, cite};
+use crate::story::Story;
+use crate::words::{clock, span};
+use leaseproof_evidence::record::Record;
+use leaseproof_evidence::says::{ClockSays, Says};
+use leaseproof_evidence::when::nanos;
+use leaseproof_model::diagnosis::{Boundary, Confidence};
+use leaseproof_model::rule;
+use std::time::Duration;
+
+/// A step that is smaller than this takes nothing from a lease.
+const SMALL: i64 = 50_000_000;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    let proof = story
+        .evidence
+        .records
+        .iter()
+        .filter_map(|record| match &record.says {
+            Says::Clock(ClockSays::Stepped { by }) => Some((record, *by, true)),
+            Says::Clock(ClockSays::ClocksParted { by, error }) if by.abs() > SMALL + nanos(*error) => {
+                Some((record, Some(*by), false))
+            }
+            _ => None,
+        })
+        .filter(|(record, by, _)| by.is_none_or(|by| by.abs() >= SMALL) && near(story, record))
+        .max_by_key(|(_, by, stepped)| (*stepped, by.map_or(0, i64::abs)));
+    let claims: Vec<&Record> = story
+        .evidence
+        .records
+        .iter()
+        .filter(|record| matches!(record.says, Says::Clock(ClockSays::JumpClaimed { .. })))
+        .collect();
+    match proof {
+        Some((record, by, stepped)) => vec![step(story, record, by, stepped, &claims)],
+        None if claims.is_empty() => Vec::new(),
+        None => claim(story, &claims).into_iter().collect(),
+    }
+}
+
+/// Within a minute of the loss, or nothing tells.
+fn near(story: &Story<'_>, record: &Record) -> bool {
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    match (window, story.at(record)) {
+        (Some(window), Some(at)) => {
+            let window = window.widened(Duration::from_secs(60));
+            at.earliest <= window.latest && at.latest >= window.earliest
+        }
+        _ => true,
+    }
+}
+
+fn step(story: &Story<'_>, record: &Record, by: Option<i64>, stepped: bool, claims: &[&Record]) -> Draft {
+    let ttl = story.numbers.ttl.as_ref().map(|ttl| ttl.value);
+    // Which clock the lease hangs on is the store's matter: only a step of the order of the TTL can be the whole cause.
+    let enough = by
+        .zip(ttl)
+        .is_some_and(|(by, ttl)| by.unsigned_abs() >= u64::try_from(ttl.as_nanos() / 2).unwrap_or(u64::MAX));
+    let asleep = story
+        .stops
+        .iter()
+        .find(|stop| matches!(stop.how, crate::story::stop::How::Suspended));
+    let confidence = match (stepped, enough, story.loss.is_some(), asleep) {
+        (false, _, _, Some(_)) => Confidence::Possible,
+        (true, true, true, _) => Confidence::Certain,
+        (_, true, _, _) | (true, ..) => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    let amount = by.map_or_else(
+        || "by an amount that no line tells".to_owned(),
+        |by| {
+            format!(
+                "{} by {}",
+                if by >= 0 { "forward" } else { "back" },
+                span(Duration::from_nanos(by.unsigned_abs()))
+            )
+        },
+    );
+    let at = story
+        .at(record)
+        .map(|at| format!(" at {}", clock(at)))
+        .unwrap_or_default();
+    let mut evidence = vec![story.cite(record)];
+    evidence.extend(cite(story, claims.iter().copied()));
+    evidence.extend(
+        story
+            .loss
+            .iter()
+            .flat_map(|loss| cite(story, loss.lines.iter().copied())),
+    );
+    Draft {
+        id: "clock-stepped",
+        rule: &rule::LP018,
+        confidence,
+        boundary: Boundary::Runtime,
+        part: Part::Trigger,
+        weight: 22,
+        says: format!(
+            "a wall clock was stepped {amount}{at}{}",
+            if stepped {
+                ""
+            } else {
+                ", by two clocks of one file: or the machine slept"
+            }
+        ),
+        evidence,
+        against: asleep
+            .map(|stop| cite(story, stop.lines.iter().copied()))
+            .unwrap_or_default(),
+    }
+}
+
+/// A claim alone. Where something else stood still over it, or the stamps go on evenly, it is no step and no cause.
+fn claim(story: &Story<'_>, claims: &[&Record]) -> Option<Draft> {
+    if evenly(story, claims) {
+        return None;
+    }
+    let first = claims.first()?;
+    Some(Draft {
+        id: "clock-jump-claimed",
+        rule: &rule::LP018,
+        confidence: Confidence::Possible,
+        boundary: Boundary::Runtime,
+        part: Part::Ground,
+        weight: 60,
+        says: "a clock daemon claims a time jump: a daemon that stood still itself for more than 10 s says the same, and no second clock shows a step".to_owned(),
+        evidence: cite(story, claims.iter().copied()),
+        against: vec![story.cite_why(first, "no amount is given, and nothing says that a step was made: this is no proof of one")],
+    })
+}
+
+/// Something shows that the daemon stood still: a stop over the same moment, or its own file's gap before the claim.
+#[must_use]
+pub fn evenly(story: &Story<'_>, claims: &[&Record]) -> bool {
+    claims.iter().all(|claim| {
+        let Some(at) = story.at(claim) else { return false };
+        story.stops.iter().any(|stop| {
+            stop.took >= Duration::from_secs(5)
+                && stop.span().is_some_and(|span| {
+                    let span = span.widened(Duration::from_secs(2));
+                    span.earliest <= at.latest && span.latest >= at.earliest
+                })
+        })
+    })
+}

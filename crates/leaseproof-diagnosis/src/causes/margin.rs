@@ -1,0 +1,169 @@
+//! The numbers leave less room than the stop, or the lateness, that was seen: expected by the configuration.
+
+use super::{Draft, Part};
+use crate::story::Story;
+use crate::story::act::ActKind;
+use crate::story::fit::{Fit, fit, is_the_losers};
+use crate::story::stop::{How, Who};
+use crate::words::span;
+use leaseproof_evidence::record::Record;
+use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_model::diagnosis::{Boundary, Cited, Confidence};
+use leaseproof_model::rule;
+use leaseproof_model::truth::Truth;
+use std::time::Duration;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    let Some(margin) = story.numbers.margin() else {
+        return Vec::new();
+    };
+    pause(story, margin)
+        .or_else(|| worst_gap(story, margin))
+        .into_iter()
+        .collect()
+}
+
+/// The stop that was seen is longer than the margin.
+fn pause(story: &Story<'_>, margin: Duration) -> Option<Draft> {
+    let stop = story
+        .stops
+        .iter()
+        .filter(|stop| stop.who != Who::Store && !matches!(stop.how, How::Killed { .. }) && stop.took > margin)
+        .filter(|stop| {
+            is_the_losers(story, stop) != Truth::No && matches!(fit(story, stop), Fit::Covers | Fit::Unplaced)
+        })
+        .max_by_key(|stop| {
+            (
+                fit(story, stop),
+                !matches!(stop.how, How::Gap { .. }),
+                is_the_losers(story, stop) == Truth::Yes,
+            )
+        })?;
+    let sure = fit(story, stop) == Fit::Covers && is_the_losers(story, stop) == Truth::Yes && story.loss.is_some();
+    let gap = matches!(stop.how, How::Gap { .. });
+    let mut evidence: Vec<Cited> = numbers(story);
+    evidence.extend(stop.lines.iter().map(|record| story.cite(record)));
+    Some(Draft {
+        id: "pause-exceeds-margin",
+        rule: &rule::LP007,
+        confidence: if sure && !gap {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        },
+        boundary: Boundary::Configuration,
+        part: Part::Ground,
+        weight: 40,
+        says: format!(
+            "expected by the numbers: a stop of {} is longer than the margin of {} ({}); any owner would have lost the lease",
+            span(stop.took),
+            span(margin),
+            story.numbers.shown()
+        ),
+        evidence,
+        against: Vec::new(),
+    })
+}
+
+/// No stop is on record: the owner's own renewals came too late by themselves.
+fn worst_gap(story: &Story<'_>, margin: Duration) -> Option<Draft> {
+    let (heartbeat, ttl) = (
+        story.numbers.heartbeat.as_ref()?.value,
+        story.numbers.ttl.as_ref()?.value,
+    );
+    let (before, after, apart) = worst(story)?;
+    let late = apart.saturating_sub(heartbeat);
+    if late <= margin.mul_f64(0.8) {
+        return None;
+    }
+    let over = apart >= ttl;
+    let mut evidence = numbers(story);
+    evidence.push(story.cite(before));
+    evidence.push(story.cite_why(after, format!("{} later: {} late", span(apart), span(late))));
+    Some(Draft {
+        id: "late-renewal",
+        rule: &rule::LP007,
+        confidence: if over && story.numbers.plan.is_some() {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        },
+        boundary: Boundary::Configuration,
+        part: Part::Ground,
+        weight: if over { 29 } else { 45 },
+        says: format!(
+            "the worst gap between two renewals was {} ({} late), and the numbers leave {} ({}): {}",
+            span(apart),
+            span(late),
+            span(margin),
+            story.numbers.shown(),
+            if over {
+                "nothing need be broken for the lease to end there"
+            } else {
+                "it was close"
+            }
+        ),
+        evidence,
+        against: Vec::new(),
+    })
+}
+
+/// The widest distance of two renewals of one owner or one grant.
+fn worst<'e>(story: &Story<'e>) -> Option<(&'e Record, &'e Record, Duration)> {
+    let mut lists: Vec<Vec<&'e Record>> = Vec::new();
+    for grant in &story.grants {
+        lists.push(
+            std::iter::once(grant.begun)
+                .chain(grant.renewals.iter().copied())
+                .collect(),
+        );
+    }
+    for index in 0..story.owners.len() {
+        lists.push(
+            story
+                .acts
+                .iter()
+                .filter(|act| act.owner == Some(index) && act.kind == ActKind::Renewed)
+                .map(|act| act.by)
+                .collect(),
+        );
+        let sent = story.owners.get(index).map(|owner| {
+            owner
+                .says
+                .iter()
+                .copied()
+                .filter(|record| {
+                    matches!(
+                        record.says,
+                        Says::Owner(
+                            OwnerSays::RenewSent { .. } | OwnerSays::RenewalFailed { .. } | OwnerSays::Renewed { .. }
+                        )
+                    )
+                })
+                .collect()
+        });
+        lists.extend(sent);
+    }
+    let mut worst: Option<(&Record, &Record, Duration)> = None;
+    for list in lists {
+        for pair in list.windows(2) {
+            let [before, after] = pair else { continue };
+            let (Some(a), Some(b)) = (story.at(before), story.at(after)) else {
+                continue;
+            };
+            let apart = Duration::from_nanos(b.middle().saturating_sub(a.middle()).max(0).unsigned_abs());
+            if worst.is_none_or(|(.., known)| apart > known) {
+                worst = Some((before, after, apart));
+            }
+        }
+    }
+    worst
+}
+
+fn numbers(story: &Story<'_>) -> Vec<Cited> {
+    [&story.numbers.ttl, &story.numbers.heartbeat]
+        .into_iter()
+        .flatten()
+        .filter_map(|number| Some(story.cite_why(number.by?, format!("{}, {}", span(number.value), number.from))))
+        .collect()
+}

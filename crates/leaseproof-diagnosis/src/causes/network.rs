@@ -1,0 +1,186 @@
+//! The connection between owner and store was cut, or passed nothing, and the owner ran all the while.
+//!
+//! For: words of a proxy or a socket, time-outs and resets in the owner's log from inside the span. Against: an owner
+//! that did not run (its time-outs are then what it found on waking), a store that stood still.
+
+use super::{Draft, Part, cite};
+use crate::story::Story;
+use crate::story::fit::{Fit, fit, is_the_losers, owner_ran, store_worked};
+use crate::story::stop::{How, Who};
+use leaseproof_evidence::record::Record;
+use leaseproof_evidence::says::{Definite, NetworkSays, OwnerSays, Says, TimerKind, WhoEnded};
+use leaseproof_evidence::when::nanos;
+use leaseproof_model::diagnosis::{Boundary, Confidence};
+use leaseproof_model::rule;
+use leaseproof_model::truth::Truth;
+use std::time::Duration;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    let independent = independent(story);
+    let owner_words = owner_words(story);
+    if independent.is_empty() && owner_words.is_empty() {
+        return Vec::new();
+    }
+    let ran = owner_ran(story);
+    // The owner said in time that it could not reach the store: it ran.
+    let in_time = in_time(story, &owner_words);
+    let worked = store_worked(story);
+    let stopped = story.stops.iter().find(|stop| {
+        !matches!(stop.how, How::Gap { .. } | How::Throttled { .. })
+            && fit(story, stop) == Fit::Covers
+            && (stop.who == Who::Store || is_the_losers(story, stop) == Truth::Yes)
+    });
+    let both = !independent.is_empty() && (!in_time.is_empty() || !ran.is_empty());
+    let confidence = match (story.loss.is_some(), stopped) {
+        (_, Some(_)) => Confidence::Possible,
+        (true, None) if both && worked.is_some() => Confidence::Certain,
+        (true, None) if in_time.len() >= 2 && worked.is_some() => Confidence::Certain,
+        (true, None) if both || (worked.is_some() && !in_time.is_empty()) => Confidence::Likely,
+        (false, None) if !independent.is_empty() => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    if stopped.is_some() && independent.is_empty() && in_time.is_empty() {
+        // What it found on waking.
+        return Vec::new();
+    }
+    let mut evidence = cite(story, independent.iter().map(|(record, _)| *record));
+    evidence.extend(cite(story, owner_words.iter().copied().take(4)));
+    evidence.extend(
+        story
+            .loss
+            .iter()
+            .flat_map(|loss| cite(story, loss.lines.iter().copied())),
+    );
+    evidence.extend(worked.map(|record| story.cite_why(record, "the store worked meanwhile")));
+    let what = independent.first().map_or_else(
+        || "the owner ran, and its requests to the store got no answer".to_owned(),
+        |(_, what)| what.clone(),
+    );
+    let against = stopped
+        .map(|stop| {
+            stop.lines
+                .iter()
+                .map(|record| {
+                    story.cite_why(
+                        record,
+                        "something stood still over the same span, and a cut would then be its consequence",
+                    )
+                })
+                .collect()
+        })
+        .unwrap_or_default();
+    vec![Draft {
+        id: "connection-cut",
+        rule: &rule::LP013,
+        confidence,
+        boundary: Boundary::Network,
+        part: Part::Trigger,
+        weight: 25,
+        says: format!("the way between owner and store was cut: {what}"),
+        evidence,
+        against,
+    }]
+}
+
+fn in_window(story: &Story<'_>, record: &Record) -> bool {
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    match (window, story.at(record)) {
+        (Some(window), Some(at)) => {
+            let window = window.widened(Duration::from_secs(1));
+            at.earliest <= window.latest && at.latest >= window.earliest
+        }
+        // A picture of sockets has no stamp: whoever took it had a reason.
+        (_, None) => true,
+        (None, _) => story.loss.is_none(),
+    }
+}
+
+/// What neither owner nor store says: proxies, sockets, counters.
+fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
+    let words = |said: &NetworkSays| -> Option<String> {
+        Some(match said {
+            NetworkSays::Reset { what } => format!("a connection was reset ({what})"),
+            NetworkSays::IdleCut { what } => format!("an idle connection was cut ({what})"),
+            NetworkSays::TimedOut { what } => format!("a connection timed out ({what})"),
+            NetworkSays::Refused { what } => format!("a connection was refused ({what})"),
+            NetworkSays::Ended {
+                who: WhoEnded::ClientSilence | WhoEnded::ServerSilence,
+                flags,
+                ..
+            } => {
+                format!("the proxy cut a connection that it held to be idle (flags {flags})")
+            }
+            NetworkSays::Ended {
+                who: WhoEnded::Server | WhoEnded::Proxy,
+                flags,
+                ..
+            } => {
+                format!("the proxy's side ended a connection (flags {flags})")
+            }
+            NetworkSays::Socket {
+                timer: Some((TimerKind::Retransmit, _, tries)),
+                peer,
+                ..
+            } if *tries >= 2 => {
+                format!("a socket to {peer} has sent the same bytes {tries} times without an answer")
+            }
+            _ => return None,
+        })
+    };
+    story
+        .evidence
+        .records
+        .iter()
+        .filter_map(|record| match &record.says {
+            Says::Network(said) => Some((record, words(said)?)),
+            _ => None,
+        })
+        .filter(|(record, _)| in_window(story, record))
+        .take(6)
+        .collect()
+}
+
+/// The losing owner's own words about its connection.
+fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
+    let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+    story
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| loser.is_none_or(|loser| loser == *index))
+        .flat_map(|(_, owner)| owner.says.iter().copied())
+        .filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(
+                    OwnerSays::Disconnected { .. }
+                        | OwnerSays::RenewalFailed {
+                            definite: Definite::Unknown,
+                            ..
+                        }
+                )
+            )
+        })
+        .filter(|record| in_window(story, record))
+        .collect()
+}
+
+/// Those that it said before the lease was over: an owner that stood still says them only afterwards.
+fn in_time<'e>(story: &Story<'e>, words: &[&'e Record]) -> Vec<&'e Record> {
+    let Some(ended) = story
+        .loss
+        .as_ref()
+        .and_then(|loss| loss.ended.or_else(|| story.at(loss.told?)))
+    else {
+        return Vec::new();
+    };
+    words
+        .iter()
+        .copied()
+        .filter(|record| {
+            story
+                .at(record)
+                .is_some_and(|at| at.latest < ended.earliest.saturating_sub(nanos(Duration::from_millis(50))))
+        })
+        .collect()
+}

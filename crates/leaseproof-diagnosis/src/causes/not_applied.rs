@@ -1,0 +1,75 @@
+//! The owner logs renewals, and the store applied none: the fault is between the two.
+//!
+//! For: claims surely after the last renewal that the store's record has, and a record that shows renewals at all.
+
+use super::{Draft, Part, cite};
+use crate::story::Story;
+use crate::story::act::ActKind;
+use crate::words::clock;
+use leaseproof_evidence::record::Record;
+use leaseproof_model::diagnosis::{Boundary, Confidence};
+use leaseproof_model::rule;
+use leaseproof_model::truth::Truth;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    let Some(loss) = &story.loss else { return Vec::new() };
+    let Some(grant) = loss.grant.and_then(|index| story.grants.get(index)) else {
+        return Vec::new();
+    };
+    let (Some(owner), Some(end)) = (grant.owner, grant.end) else {
+        return Vec::new();
+    };
+    let last = grant.renewals.last().copied().unwrap_or(grant.begun);
+    let claims: Vec<&Record> = story
+        .acts
+        .iter()
+        .filter(|act| act.owner == Some(owner) && act.kind == ActKind::Renewed)
+        .map(|act| act.by)
+        .filter(|record| story.before(last, record) == Truth::Yes)
+        // The claim of the very renewal that the store has as its last one comes a little later.
+        .skip(usize::from(!grant.renewals.is_empty()))
+        .filter(|record| match (story.at(record), end.at) {
+            (Some(at), Some(ended)) => at.before(ended) != Truth::No || end.by.place.file == record.place.file,
+            _ => false,
+        })
+        .collect();
+    let Some(first) = claims.first() else { return Vec::new() };
+    let file = last.place.file;
+    let shows = story
+        .grants
+        .iter()
+        .any(|grant| grant.renewals.iter().any(|record| record.place.file == file));
+    let confidence = match (claims.len(), shows) {
+        (2.., true) => Confidence::Certain,
+        (_, true) | (2.., _) => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    if !shows && claims.len() < 2 {
+        return Vec::new();
+    }
+    let mut evidence = cite(story, [last, end.by]);
+    evidence.extend(
+        claims
+            .iter()
+            .map(|record| story.cite_why(record, "the owner's word: the store has no such renewal")),
+    );
+    let at = story
+        .at(first)
+        .map(|at| format!(" from {}", clock(at)))
+        .unwrap_or_default();
+    vec![Draft {
+        id: "renewal-not-applied",
+        rule: &rule::LP005,
+        confidence,
+        boundary: Boundary::LockClient,
+        part: Part::Trigger,
+        weight: 12,
+        says: format!(
+            "{} logged {} renewals{at} of which the store applied none: the fault is between the two (another key, another server, an answer that is not read)",
+            story.owner_name(Some(owner)),
+            claims.len()
+        ),
+        evidence,
+        against: Vec::new(),
+    }]
+}

@@ -1,0 +1,156 @@
+//! The owner did not run, by its own silence or its own late clock, and nothing on record says why.
+//!
+//! A gap says "did not run, or had nothing to say". It is sure only where the file beats by itself, or the client says
+//! that it woke late. It is no cause of its own where somebody says who stopped it.
+
+use super::{Draft, Part, cite};
+use crate::story::Story;
+use crate::story::fit::{Fit, contradicted, fit, is_the_losers, owner_ran};
+use crate::story::stop::{How, Stop, Who};
+use crate::words::{clock, span};
+use leaseproof_evidence::record::SourceKind;
+use leaseproof_model::diagnosis::{Boundary, Cited, Confidence};
+use leaseproof_model::rule;
+use leaseproof_model::truth::Truth;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    let silent =
+        |stop: &&Stop<'_>| matches!(stop.how, How::Gap { .. } | How::WokeLate { .. }) && stop.who != Who::Store;
+    let candidates: Vec<&Stop<'_>> = story
+        .stops
+        .iter()
+        .filter(silent)
+        .filter(|stop| fit(story, stop) != Fit::Apart && is_the_losers(story, stop) != Truth::No)
+        .filter(|stop| !is_explained(story, stop))
+        .collect();
+    let best = candidates
+        .iter()
+        .max_by_key(|stop| (fit(story, stop), strength(story, stop), stop.took));
+    best.and_then(|stop| draft(story, stop, &candidates))
+        .into_iter()
+        .collect()
+}
+
+/// How much a silence says: a client's own clock most, a file that beats by itself, then an owner's log.
+fn strength(story: &Story<'_>, stop: &Stop<'_>) -> u8 {
+    match stop.how {
+        How::WokeLate { .. } => 3,
+        _ if beats(story, stop) => 2,
+        _ => 1,
+    }
+}
+
+/// A runtime's file that writes often by itself, and whose gap is far from usual.
+fn beats(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let How::Gap { usual } = stop.how else { return false };
+    let runtime = story
+        .evidence
+        .of(stop.file)
+        .any(|record| record.source == SourceKind::Runtime);
+    let count = story.evidence.file(stop.file).map_or(0, |file| file.gaps.count);
+    runtime && count >= 20 && stop.took > usual * 10
+}
+
+/// Somebody says what this silence was.
+fn is_explained(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let Some(at) = stop.span() else { return false };
+    story.stops.iter().any(|other| {
+        let says = matches!(
+            other.how,
+            How::Runtime { .. }
+                | How::Paused { .. }
+                | How::Suspended
+                | How::MachineStalled { .. }
+                | How::Throttled { .. }
+        );
+        says && other.who != Who::Store
+            && is_the_losers(story, other) != Truth::No
+            && other.took * 2 >= stop.took
+            && other
+                .span()
+                .is_some_and(|other| other.earliest <= at.latest && other.latest >= at.earliest)
+    })
+}
+
+fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft> {
+    let fits = fit(story, stop);
+    let loser = is_the_losers(story, stop);
+    let inside = story
+        .loss
+        .as_ref()
+        .and_then(|loss| contradicted(story, stop, loss.owner?));
+    let strong = strength(story, stop);
+    let ran = owner_ran(story);
+    let confidence = match (fits, loser) {
+        _ if inside.is_some() => return None,
+        (Fit::Apart, _) | (_, Truth::No) => return None,
+        (Fit::Covers, Truth::Yes) if strong >= 2 && ran.is_empty() => Confidence::Certain,
+        (Fit::Covers, _) => Confidence::Likely,
+        (Fit::Unplaced, _) if strong >= 2 => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    let at = stop
+        .began
+        .map(|began| format!(" from {}", clock(began)))
+        .unwrap_or_default();
+    let who = match stop.who {
+        Who::Owner(index) => story.owner_name(Some(index)),
+        _ => "the process".to_owned(),
+    };
+    let says = match &stop.how {
+        How::WokeLate { what } => format!(
+            "{who} did not run for {}{at}: {what}; nothing on record says what stopped it",
+            span(stop.took)
+        ),
+        How::Gap { usual } if strong == 2 => format!(
+            "{who} did not run for {}{at}: its runtime wrote nothing, and its lines are usually {} apart; nothing on record says what stopped it",
+            span(stop.took),
+            span(*usual)
+        ),
+        How::Gap { usual } => format!(
+            "{who} wrote nothing for {}{at}, and its lines are usually {} apart: it did not run, or had nothing to say; nothing on record says what stopped it",
+            span(stop.took),
+            span(*usual)
+        ),
+        _ => return None,
+    };
+    let mut evidence: Vec<Cited> = cite(story, stop.lines.iter().copied());
+    for other in all
+        .iter()
+        .filter(|other| other.lines.first().map(|it| it.place) != stop.lines.first().map(|it| it.place))
+    {
+        let meets = match (other.span(), stop.span()) {
+            (Some(a), Some(b)) => a.earliest <= b.latest && a.latest >= b.earliest,
+            _ => false,
+        };
+        if meets {
+            evidence.extend(
+                other
+                    .lines
+                    .iter()
+                    .map(|record| story.cite_why(record, format!("silent for {} here, too", span(other.took)))),
+            );
+        }
+    }
+    evidence.extend(
+        story
+            .loss
+            .iter()
+            .flat_map(|loss| cite(story, loss.lines.iter().copied())),
+    );
+    Some(Draft {
+        id: "stalled",
+        rule: &rule::LP023,
+        confidence,
+        boundary: Boundary::Runtime,
+        part: Part::Trigger,
+        weight: 30,
+        says,
+        evidence,
+        against: ran
+            .into_iter()
+            .take(3)
+            .map(|record| story.cite_why(record, "the owner wrote this while its lease ran out"))
+            .collect(),
+    })
+}

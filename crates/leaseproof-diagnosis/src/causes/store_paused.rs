@@ -1,0 +1,132 @@
+//! The store stood still, and expired healthy leases when it woke.
+//!
+//! For: its own words, its container's, its file's gap, over the span in which the lease ran out; a client that gave up
+//! after two thirds of its time-out, which one that does not run can't. Against: work of the store in that span.
+
+use super::{Draft, Part, cite};
+use crate::story::Story;
+use crate::story::fit::{Fit, fit, owner_ran, store_worked};
+use crate::story::stop::{How, Stop, Who};
+use crate::words::{clock, span};
+use leaseproof_evidence::record::Record;
+use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::when::nanos;
+use leaseproof_model::diagnosis::{Boundary, Confidence};
+use leaseproof_model::rule;
+use std::time::Duration;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    let store = |stop: &&Stop<'_>| stop.who == Who::Store && !matches!(stop.how, How::Killed { .. });
+    let best = story
+        .stops
+        .iter()
+        .filter(store)
+        .filter(|stop| fit(story, stop) != Fit::Apart)
+        .max_by_key(|stop| (fit(story, stop), positive(stop), stop.took));
+    best.and_then(|stop| draft(story, stop)).into_iter().collect()
+}
+
+fn positive(stop: &Stop<'_>) -> bool {
+    !matches!(stop.how, How::Gap { .. })
+}
+
+fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
+    let fits = fit(story, stop);
+    let heard = healthy_client(story);
+    let worked = store_worked(story).filter(|record| {
+        // What it does on waking is no work within the stop.
+        match (story.at(record), stop.span()) {
+            (Some(at), Some(stop_at)) => {
+                at.latest < stop_at.latest.saturating_sub(nanos(stop.took / 5))
+                    && at.earliest > stop_at.earliest.saturating_add(nanos(stop.took / 5))
+            }
+            _ => false,
+        }
+    });
+    let ran = owner_ran(story);
+    let client_ran = heard.is_some() || !ran.is_empty();
+    let confidence = match fits {
+        _ if worked.is_some() => Confidence::Possible,
+        Fit::Covers if positive(stop) && (client_ran || ends_with_the_loss(story, stop)) => Confidence::Certain,
+        Fit::Covers if positive(stop) || client_ran => Confidence::Likely,
+        Fit::Unplaced if positive(stop) => Confidence::Likely,
+        _ => Confidence::Possible,
+    };
+    // A gap in a store's log is hardly anything: stores are silent for hours.
+    if !positive(stop) && confidence == Confidence::Possible {
+        return None;
+    }
+    let at = stop
+        .ended
+        .map(|ended| format!(" until {}", clock(ended)))
+        .unwrap_or_default();
+    let words = match &stop.how {
+        How::StoreLate { what } => format!(": {what}"),
+        How::Paused { how } => format!(" ({how})"),
+        How::Gap { usual } => format!(": it wrote nothing, and its lines are usually {} apart", span(*usual)),
+        How::Runtime { operation, .. } => format!(" (`{operation}`)"),
+        _ => String::new(),
+    };
+    let mut evidence = cite(story, stop.lines.iter().copied());
+    evidence.extend(heard.map(|(record, why)| story.cite_why(record, why)));
+    evidence.extend(
+        story
+            .loss
+            .iter()
+            .flat_map(|loss| cite(story, loss.lines.iter().copied())),
+    );
+    evidence.extend(
+        ran.into_iter()
+            .take(2)
+            .map(|record| story.cite_why(record, "the owner ran all the while")),
+    );
+    Some(Draft {
+        id: "store-paused",
+        rule: &rule::LP017,
+        confidence,
+        boundary: Boundary::Store,
+        part: Part::Trigger,
+        weight: 18,
+        says: format!(
+            "the store itself stood still for {}{at}{words}; it ended healthy leases when it woke, and the owner is not to blame",
+            span(stop.took)
+        ),
+        evidence,
+        against: worked
+            .map(|record| story.cite_why(record, "the store did this in the middle of it"))
+            .into_iter()
+            .collect(),
+    })
+}
+
+/// The lease ended right when the store woke.
+fn ends_with_the_loss(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let ended = story.loss.as_ref().and_then(|loss| loss.ended);
+    ended
+        .zip(stop.ended)
+        .is_some_and(|(lost, woke)| (lost.middle() - woke.middle()).abs() < nanos(Duration::from_millis(500)))
+}
+
+/// A client that gave up after about two thirds of its time-out: it ran, and the other side said nothing.
+fn healthy_client<'e>(story: &Story<'e>) -> Option<(&'e Record, String)> {
+    let timeout = story.numbers.ttl.as_ref()?.value;
+    let patience = timeout * 2 / 3;
+    story
+        .owners
+        .iter()
+        .flat_map(|owner| &owner.says)
+        .find_map(|record| match &record.says {
+            Says::Owner(OwnerSays::HeardNothing { lasted, .. })
+                if *lasted >= patience.mul_f64(0.9) && *lasted <= patience + Duration::from_millis(200) =>
+            {
+                Some((
+                    *record,
+                    format!(
+                        "it gave up after two thirds of {}: this client ran, and heard nothing",
+                        span(timeout)
+                    ),
+                ))
+            }
+            _ => None,
+        })
+}

@@ -1,0 +1,75 @@
+//! From the records of an incident to its cause. Pure: reads no clock, does no I/O.
+//!
+//! - [`story`]: the records joined: owners, grants, acts, stops, numbers, and the one loss that is to be explained
+//! - [`breach()`]: was there a breach, by the same definitions as the rules of `verify`
+//! - [`causes`]: which causes fit, a cause a file, each with what speaks for and against it
+//! - [`missing`]: what would decide most, and the read-only command that gets it
+//! - [`advice`]: the safe fix, and the tempting mistake
+//! - [`bundle`]: a run of `verify` in the same form: its verdict is the judge's
+//! - [`checklist`]: the first ten minutes, where there are no files yet
+
+pub mod advice;
+mod asked;
+mod breach;
+pub mod bundle;
+pub mod causes;
+pub mod checklist;
+mod lanes;
+pub mod missing;
+mod notes;
+mod redact;
+pub mod story;
+mod words;
+
+pub use asked::Asked;
+pub use breach::breach;
+
+use leaseproof_evidence::clock::Timeline;
+use leaseproof_evidence::evidence::Evidence;
+use leaseproof_model::diagnosis::{Cited, DIAGNOSIS_SCHEMA, Diagnosis, NotUnderstood, Seen};
+use leaseproof_model::verdict::Verdict;
+use story::Story;
+
+/// What the evidence comes to.
+#[must_use]
+pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diagnosis {
+    let story = Story::new(evidence, timeline, asked);
+    let breach = breach(&story);
+    let causes = causes::causes(&story, &breach);
+    Diagnosis {
+        schema: DIAGNOSIS_SCHEMA.to_owned(),
+        key: story.key.clone(),
+        verdict: match breach.seen {
+            Seen::Certainly => Verdict::Violated,
+            Seen::NoneSeen => Verdict::Proven,
+            Seen::Possibly | Seen::CannotTell => Verdict::CannotTell,
+        },
+        boundary: causes.first().map(|cause| cause.boundary),
+        loss: words::loss(&story),
+        missing: missing::missing(&story, &breach, &causes),
+        notes: notes::notes(&story),
+        lanes: lanes::lanes(&story),
+        not_understood: not_understood(&story),
+        breach,
+        causes,
+    }
+}
+
+fn not_understood(story: &Story<'_>) -> Vec<NotUnderstood> {
+    let some = story.evidence.files.iter().filter(|file| file.not_understood > 0);
+    some.map(|file| NotUnderstood {
+        file: file.name.to_string(),
+        lines: file.not_understood,
+        examples: file
+            .examples
+            .iter()
+            .map(|(line, text)| Cited {
+                file: file.name.to_string(),
+                line: *line,
+                text: redact::shown(text),
+                why: None,
+            })
+            .collect(),
+    })
+    .collect()
+}

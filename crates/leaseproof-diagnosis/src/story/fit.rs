@@ -1,0 +1,172 @@
+//! Whether a stop explains the loss.
+
+use super::Story;
+use super::stop::{How, Stop, Who};
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
+use leaseproof_evidence::when::{Interval, nanos};
+use leaseproof_model::truth::Truth;
+use std::time::Duration;
+
+/// How a stop lies to the loss.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fit {
+    /// Surely outside the span in which the lease ran out.
+    Apart,
+    /// It can't be laid on the timeline, or no loss is known.
+    Unplaced,
+    /// In that span, and too short to have cost the lease by itself.
+    Partly,
+    /// It filled the span between the last renewal and the end, but for what a healthy owner waits, too.
+    Covers,
+}
+
+/// How a stop lies to the loss.
+#[must_use]
+pub fn fit(story: &Story<'_>, stop: &Stop<'_>) -> Fit {
+    let Some(window) = story.loss.as_ref().and_then(|loss| loss.window(story)) else {
+        return Fit::Unplaced;
+    };
+    let (Some(began), Some(ended)) = (stop.began, stop.ended) else {
+        return Fit::Unplaced;
+    };
+    if ended.latest < window.earliest || began.earliest > window.latest {
+        return Fit::Apart;
+    }
+    if matches!(stop.how, How::Killed { .. }) {
+        return Fit::Covers;
+    }
+    let whole = window.latest.saturating_sub(window.earliest);
+    let overlap = overlap(stop, began, ended, window);
+    let heartbeat = story.numbers.heartbeat.as_ref().map_or(whole / 3, |it| nanos(it.value));
+    let rest = story.numbers.renew_timeout.as_ref().map_or(0, |it| nanos(it.value));
+    let healthy = (heartbeat.saturating_add(heartbeat / 2).saturating_add(rest)).max(whole / 5 * 2);
+    if overlap > 0 && whole.saturating_sub(overlap) <= healthy {
+        Fit::Covers
+    } else {
+        Fit::Partly
+    }
+}
+
+/// A stop whose ends are wide apart (a look now and then) is taken at its greatest.
+fn overlap(stop: &Stop<'_>, began: Interval, ended: Interval, window: Interval) -> i64 {
+    let (from, to) = match stop.how {
+        How::Gap { .. } | How::Paused { .. } => (began.earliest, ended.latest),
+        _ => (began.middle(), ended.middle()),
+    };
+    to.min(window.latest).saturating_sub(from.max(window.earliest))
+}
+
+/// Lines of the same owner surely inside the stop: it ran, and the stop is another's or none.
+#[must_use]
+pub fn contradicted<'e>(story: &Story<'e>, stop: &Stop<'e>, owner: usize) -> Option<&'e Record> {
+    let (began, ended) = (stop.began?, stop.ended?);
+    story.owners.get(owner)?.says.iter().copied().find(|record| {
+        story.at(record).is_some_and(|at| {
+            // Half a stop may be a matter of clocks: a line must be well inside.
+            let well = Duration::from_nanos((ended.earliest.saturating_sub(began.latest).max(0) / 10).unsigned_abs());
+            let at = at.widened(well);
+            began.before(at) == Truth::Yes && at.before(ended) == Truth::Yes
+        })
+    })
+}
+
+/// Whether the stop is the losing owner's: by its name, or since that owner's own silence begins and ends with it.
+#[must_use]
+pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
+    let Some(loser) = story.loss.as_ref().and_then(|loss| loss.owner) else {
+        return match stop.who {
+            Who::Store => Truth::No,
+            _ => Truth::CannotTell,
+        };
+    };
+    match stop.who {
+        Who::Owner(index) => Truth::from(index == loser),
+        Who::Store => Truth::No,
+        Who::Machine | Who::Unknown => {
+            if contradicted(story, stop, loser).is_some() {
+                return Truth::No;
+            }
+            if coincides(story, stop, loser) {
+                Truth::Yes
+            } else {
+                Truth::CannotTell
+            }
+        }
+    }
+}
+
+/// The owner was silent over just this span, and no other owner was.
+fn coincides(story: &Story<'_>, stop: &Stop<'_>, owner: usize) -> bool {
+    let silent = |index: usize| {
+        story.stops.iter().any(|gap| {
+            matches!(gap.how, How::Gap { .. }) && gap.who == Who::Owner(index) && {
+                match (gap.span(), stop.span()) {
+                    (Some(gap_at), Some(at)) => {
+                        let slack = nanos(gap.took / 4);
+                        gap_at.earliest <= at.earliest.saturating_add(slack)
+                            && gap_at.latest >= at.latest.saturating_sub(slack)
+                            && gap.took < stop.took + gap.took / 3
+                    }
+                    _ => false,
+                }
+            }
+        })
+    };
+    silent(owner) && (0..story.owners.len()).all(|index| index == owner || !silent(index))
+}
+
+/// A sign that the store worked while the lease ran out: it did something for somebody else, or for this grant.
+#[must_use]
+pub fn store_worked<'e>(story: &Story<'e>) -> Option<&'e Record> {
+    let loss = story.loss.as_ref()?;
+    let window = loss.window(story)?;
+    let inside = |record: &&Record| {
+        story.at(record).is_some_and(|at| {
+            at.earliest
+                > window
+                    .earliest
+                    .saturating_add(window.latest.saturating_sub(window.earliest) / 4)
+                && at.earliest <= window.latest
+        })
+    };
+    let works = |record: &&Record| {
+        matches!(
+            record.says,
+            Says::Store(
+                StoreSays::Granted { .. }
+                    | StoreSays::RenewalApplied { .. }
+                    | StoreSays::Held { .. }
+                    | StoreSays::Expired { .. }
+                    | StoreSays::SessionOpened { .. }
+                    | StoreSays::SessionExpired { .. }
+                    | StoreSays::Asked { .. }
+                    | StoreSays::Deleted { .. }
+            )
+        )
+    };
+    story.of(SourceKind::Store).filter(works).find(inside)
+}
+
+/// A sign that the owner ran while its lease ran out: it wrote something in the middle of the window.
+#[must_use]
+pub fn owner_ran<'e>(story: &Story<'e>) -> Vec<&'e Record> {
+    let Some(loss) = story.loss.as_ref() else {
+        return Vec::new();
+    };
+    let (Some(window), Some(owner)) = (loss.window(story), loss.owner.and_then(|index| story.owners.get(index))) else {
+        return Vec::new();
+    };
+    let fifth = window.latest.saturating_sub(window.earliest) / 5;
+    owner
+        .says
+        .iter()
+        .copied()
+        .filter(|record| {
+            story.at(record).is_some_and(|at| {
+                at.earliest > window.earliest.saturating_add(fifth) && at.latest < window.latest.saturating_sub(fifth)
+            })
+        })
+        .filter(|record| !matches!(record.says, Says::Owner(OwnerSays::HeardNothing { .. })))
+        .collect()
+}

@@ -1,0 +1,243 @@
+//! The one loss that is to be explained.
+
+use super::Story;
+use super::act::Act;
+use super::grant::{EndKind, Grant, last_sign};
+use leaseproof_evidence::record::Record;
+use leaseproof_evidence::says::{Definite, OwnerSays, Says};
+use leaseproof_evidence::when::{Interval, nanos};
+use leaseproof_model::truth::Truth;
+
+/// The one loss that is to be explained.
+#[derive(Debug)]
+pub struct Loss<'e> {
+    /// Whose.
+    pub owner: Option<usize>,
+    /// Which grant, by its place in the story.
+    pub grant: Option<usize>,
+    /// The grant after it.
+    pub successor: Option<usize>,
+    /// The last sign that it was renewed (by the store's word, else by the owner's, else a TTL before its end).
+    pub renewed: Option<Interval>,
+    /// When it ended at the store.
+    pub ended: Option<Interval>,
+    /// The line by which the owner learned of it.
+    pub told: Option<&'e Record>,
+    /// The lines that show it.
+    pub lines: Vec<&'e Record>,
+}
+
+impl Loss<'_> {
+    /// From the last renewal to the end, or to the moment at which the owner learned of it.
+    #[must_use]
+    pub fn window(&self, story: &Story<'_>) -> Option<Interval> {
+        let told = || story.at(self.told?);
+        let end = self.ended.or_else(told)?;
+        let ttl = story.numbers.ttl.as_ref().map(|ttl| ttl.value);
+        let begin = self.renewed.or_else(|| Some(end.shifted(-nanos(ttl?)))).unwrap_or(end);
+        Some(Interval {
+            earliest: begin.earliest.min(end.earliest),
+            latest: end.latest,
+        })
+    }
+}
+
+/// The loss: of the asked owner; else the first one that did harm; else the first.
+#[must_use]
+pub fn loss<'e>(story: &Story<'e>) -> Option<Loss<'e>> {
+    let wanted = |owner: Option<usize>| match (&story.asked.owner, owner) {
+        (None, _) => true,
+        (Some(name), Some(index)) => story
+            .owners
+            .get(index)
+            .is_some_and(|owner| owner.name == *name || owner.is_called(name)),
+        (Some(_), None) => false,
+    };
+    let by_store = story
+        .grants
+        .iter()
+        .enumerate()
+        .filter(|(_, grant)| grant.was_lost() && wanted(grant.owner))
+        .map(|(index, grant)| (harm(story, index, grant), index))
+        // The greatest harm; of equal ones the first.
+        .max_by_key(|(harm, index)| (*harm, usize::MAX - index));
+    if let Some((_, index)) = by_store {
+        return of_grant(story, index);
+    }
+    let (index, told) = story
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| wanted(Some(*index)))
+        .find_map(|(index, owner)| {
+            let told = owner.says.iter().find(|record| is_loss(record))?;
+            Some((index, *told))
+        })?;
+    Some(of_owner(story, index, told))
+}
+
+/// The line tells an owner that its lease is over.
+#[must_use]
+pub fn is_loss(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Owner(
+            OwnerSays::Lost { .. }
+                | OwnerSays::SessionLost { .. }
+                | OwnerSays::RenewalFailed {
+                    definite: Definite::Refused,
+                    ..
+                }
+        )
+    )
+}
+
+/// Acts after it, then a successor, then that the owner is known.
+fn harm(story: &Story<'_>, index: usize, grant: &Grant<'_>) -> u32 {
+    let late = late_acts(story, index).next().is_some();
+    u32::from(late) * 4 + u32::from(successor(story, index).is_some()) * 2 + u32::from(grant.owner.is_some())
+}
+
+/// What the grant's owner did after its end, without acquiring anew: possibly (`CannotTell`) or surely (`Yes`).
+pub fn late_acts<'s, 'e>(story: &'s Story<'e>, index: usize) -> impl Iterator<Item = (&'s Act<'e>, Truth)> {
+    let grant = story.grants.get(index);
+    let end = grant.and_then(|grant| grant.end);
+    let again = grant.and_then(|grant| acquired_again(story, grant));
+    story.acts.iter().filter_map(move |act| {
+        let (grant, end) = (grant?, end?);
+        let mine = match (act.token, grant.token) {
+            (Some(carried), Some(own)) if !grant.is_session => {
+                carried == own && (act.owner == grant.owner || act.owner.is_none())
+            }
+            _ => grant.owner.is_some() && act.owner == grant.owner,
+        };
+        if !mine {
+            return None;
+        }
+        if let Some(again) = again
+            && (act.token.is_none() || act.token != grant.token)
+            && story.before(again, act.by) != Truth::No
+        {
+            return None;
+        }
+        let after = match (end.at, story.at(act.by)) {
+            (Some(end_at), Some(at)) => {
+                let same_file = end.by.place.file == act.by.place.file && end.by.place.line < act.by.place.line;
+                if same_file {
+                    Truth::Yes
+                } else {
+                    story_order(story, end.by, act.by, end_at, at)
+                }
+            }
+            _ => Truth::CannotTell,
+        };
+        (after != Truth::No).then_some((act, after))
+    })
+}
+
+/// The order of two moments of which the first is not quite that of its line.
+fn story_order(story: &Story<'_>, first: &Record, then: &Record, first_at: Interval, then_at: Interval) -> Truth {
+    match story.before(first, then) {
+        Truth::Yes => Truth::Yes,
+        // The line came later than the end that it tells of: the end itself may still have been before.
+        Truth::No | Truth::CannotTell if first_at != story.at(first).unwrap_or(first_at) => first_at.before(then_at),
+        other => other,
+    }
+}
+
+fn acquired_again<'e>(story: &Story<'e>, grant: &Grant<'e>) -> Option<&'e Record> {
+    let owner = story.owners.get(grant.owner?)?;
+    let end = grant.end?.at?;
+    owner.says.iter().copied().find(|record| {
+        matches!(record.says, Says::Owner(OwnerSays::Acquired { .. }))
+            && story.at(record).is_some_and(|at| end.before(at) == Truth::Yes)
+    })
+}
+
+fn successor(story: &Story<'_>, index: usize) -> Option<usize> {
+    let grant = story.grants.get(index)?;
+    story
+        .grants
+        .iter()
+        .enumerate()
+        .skip(index + 1)
+        .find(|(_, next)| next.key == grant.key && (next.holder != grant.holder || next.token != grant.token))
+        .map(|(index, _)| index)
+}
+
+fn of_grant<'e>(story: &Story<'e>, index: usize) -> Option<Loss<'e>> {
+    let grant = story.grants.get(index)?;
+    let end = grant.end?;
+    let successor = successor(story, index);
+    let told = grant.owner.and_then(|owner| {
+        let owner = story.owners.get(owner)?;
+        owner
+            .says
+            .iter()
+            .copied()
+            .filter(|record| is_loss(record))
+            .find(|record| story.before(grant.begun, record) != Truth::No)
+    });
+    let at_store = (!grant.renewals.is_empty() || !grant.is_session)
+        .then(|| last_sign(story, grant))
+        .flatten();
+    let ttl = grant.ttl.or(story.numbers.ttl.as_ref().map(|ttl| ttl.value));
+    let by_ttl = || {
+        let ended = end.at.filter(|_| end.kind == EndKind::Expired)?;
+        Some(ended.shifted(-nanos(ttl?)))
+    };
+    // A record that shows no renewals at all (a session's log) dates the last one by the TTL alone.
+    // A deadline that the store wrote dates the last renewal better than a stamp of whole seconds.
+    let by_deadline = grant.until.zip(ttl).map(|(until, ttl)| until.shifted(-nanos(ttl)));
+    let renewed = if grant.renewals.is_empty() {
+        by_deadline.or_else(by_ttl).or(at_store)
+    } else {
+        by_deadline.or(at_store)
+    };
+    let mut lines = vec![grant.begun];
+    lines.extend(grant.renewals.last());
+    if end.by.place != grant.begun.place {
+        lines.push(end.by);
+    }
+    lines.extend(successor.and_then(|next| story.grants.get(next)).map(|next| next.begun));
+    lines.extend(told);
+    lines.dedup_by_key(|record| record.place);
+    Some(Loss {
+        owner: grant.owner,
+        grant: Some(index),
+        successor,
+        renewed,
+        ended: end.at,
+        told,
+        lines,
+    })
+}
+
+fn of_owner<'e>(story: &Story<'e>, index: usize, told: &'e Record) -> Loss<'e> {
+    let alive = |record: &&&'e Record| {
+        matches!(
+            record.says,
+            Says::Owner(
+                OwnerSays::Renewed { .. }
+                    | OwnerSays::Acquired { .. }
+                    | OwnerSays::RenewSent { .. }
+                    | OwnerSays::SessionOpened { .. }
+            )
+        ) && story.before(record, told) == Truth::Yes
+    };
+    let last = story
+        .owners
+        .get(index)
+        .and_then(|owner| owner.says.iter().filter(alive).next_back().copied());
+    let mut lines: Vec<&Record> = last.into_iter().collect();
+    lines.push(told);
+    Loss {
+        owner: Some(index),
+        grant: None,
+        successor: None,
+        renewed: last.and_then(|record| story.at(record)),
+        ended: None,
+        told: Some(told),
+        lines,
+    }
+}
