@@ -1,13 +1,16 @@
 //! Developer commands: is the tool itself right (`truth`), are the owners that it offers (`proven`), does a store that
 //! fails ever contradict it (`soak`), does it clean up (`torture`), what does its monitor cost and bear (`watch`), does
-//! the gate forget anything (`gate`), and does the library's protocol hold (`simulate`).
+//! the gate forget anything (`gate`), does the library's protocol hold (`simulate`), and how often does `diagnose` name
+//! the cause (`incidents`, `accuracy`).
 
+mod accuracy;
 mod build;
 #[path = "../../crates/leaseproof-store/tests/consul_server/mod.rs"]
 mod consul_server;
 #[path = "../../crates/leaseproof-store/tests/etcd_server/mod.rs"]
 mod etcd_server;
 mod gate;
+mod incidents;
 mod matrix;
 mod plan;
 #[path = "../../crates/leaseproof-store/tests/postgres_server/mod.rs"]
@@ -54,12 +57,23 @@ enum Task {
     Gate(gate::GateTask),
     /// Runs the library's protocol through seeded schedules of losses, delays, pauses, drifts and crashes.
     Simulate(simulate::SimulateArgs),
+    /// Makes incidents whose truth is known, to measure `diagnose` by.
+    Incidents(incidents::IncidentArgs),
+    /// How often `diagnose` names the cause of such incidents; fails where it was certain and wrong.
+    Accuracy(accuracy::AccuracyArgs),
     /// The monitor: what many leases cost it, and whether its alert ever fires for a sound owner.
     #[command(subcommand)]
     Watch(watch::WatchTask),
 }
 
 fn main() -> ExitCode {
+    // The hidden roles of whoever starts owners in a warden's care.
+    let mut words = std::env::args_os().skip(1);
+    match words.next().as_deref().and_then(std::ffi::OsStr::to_str) {
+        Some(leaseproof_fault::warden::WORD) => return leaseproof_fault::warden::main(words),
+        Some(leaseproof_fault::launch::STUB_WORD) => return leaseproof_fault::launch::stub_main(words),
+        _ => {}
+    }
     let done = match Args::parse().task {
         Task::Truth(args) => truth::run(&args),
         Task::Proven(args) => proven::run(&args),
@@ -68,6 +82,8 @@ fn main() -> ExitCode {
         Task::Torture(args) => torture::run(&args),
         Task::Gate(task) => gate::run(&task),
         Task::Simulate(args) => simulate::run_all(&args),
+        Task::Incidents(args) => incidents::run(&args),
+        Task::Accuracy(args) => accuracy::run(&args),
         Task::Watch(task) => watch::run(&task),
     };
     match done {
