@@ -61,6 +61,7 @@ pub fn breach(story: &Story<'_>) -> Breach {
     }
 }
 
+#[expect(clippy::too_many_arguments, reason = "the parts of one sentence")]
 fn add(
     story: &Story<'_>,
     broken: &mut Vec<BreachSeen>,
@@ -86,7 +87,8 @@ fn add(
 /// LP002: in the resource's own order, an accepted write after one with a greater token.
 fn stale_writes(story: &Story<'_>, broken: &mut Vec<BreachSeen>) {
     let mut greatest: BTreeMap<FileId, (Token, &Record)> = BTreeMap::new();
-    let mut found: BTreeMap<(Token, Token), Vec<(&Record, &Record, Decision)>> = BTreeMap::new();
+    type Stale<'e> = Vec<(&'e Record, &'e Record, Decision)>;
+    let mut found: BTreeMap<(Token, Token), Stale<'_>> = BTreeMap::new();
     let known = |token: Token| {
         story.grants.iter().any(|grant| grant.token == Some(token))
             || story.owners.iter().any(|owner| owner.tokens.contains(&token))
@@ -387,11 +389,9 @@ fn swallowed(story: &Story<'_>, broken: &mut Vec<BreachSeen>) {
         for record in &owner.says {
             let Says::Owner(said) = &record.says else { continue };
             match said {
-                _ if is_loss(record) => {
-                    if told.is_none() {
-                        told = Some(record);
-                        after.clear();
-                    }
+                _ if is_loss(record) && told.is_none() => {
+                    told = Some(record);
+                    after.clear();
                 }
                 OwnerSays::Acquired { .. } | OwnerSays::Waiting { .. } => {
                     over.extend(told.take().map(|told| (told, std::mem::take(&mut after))));

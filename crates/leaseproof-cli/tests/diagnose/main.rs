@@ -108,7 +108,7 @@ fn the_first_ten_minutes_are_asked_for() {
 #[test]
 fn a_kept_run_gets_the_verdict_of_verify() {
     let dir = tempfile::tempdir().unwrap();
-    for (flaw, name) in [(None, "sound"), (Some("silent-retention"), "flawed")] {
+    for (flaw, name) in [(None, "sound"), (Some("silent-retain"), "flawed")] {
         let runs = dir.path().join(name);
         let mut args = vec![
             "verify",

@@ -206,15 +206,14 @@ fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Record, 
             };
             end(story, grants, |grant| grant.key == key, kind, record);
         }
-        StoreSays::SessionOpened { id, timeout } => {
+        StoreSays::SessionOpened { id, timeout }
             if !grants
                 .iter()
-                .any(|grant| grant.is_session && grant.key == *id && grant.end.is_none())
-            {
-                let mut new = new(id, Some(id), None, *timeout, None, record, true);
-                new.is_session = true;
-                grants.push(new);
-            }
+                .any(|grant| grant.is_session && grant.key == *id && grant.end.is_none()) =>
+        {
+            let mut new = new(id, Some(id), None, *timeout, None, record, true);
+            new.is_session = true;
+            grants.push(new);
         }
         StoreSays::SessionExpired { id, timeout } => {
             let id = Arc::clone(id);
@@ -409,7 +408,7 @@ fn owner_of(story: &Story<'_>, grant: &Grant<'_>) -> Option<usize> {
         .owners
         .iter()
         .enumerate()
-        .filter(|(_, owner)| owner.says.iter().filter(acquired).any(|record| near(record)));
+        .filter(|(_, owner)| owner.says.iter().filter(acquired).any(&near));
     let first = found.next()?;
     found.next().is_none().then_some(first.0)
 }

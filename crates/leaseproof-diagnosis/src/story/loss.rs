@@ -228,7 +228,7 @@ fn of_owner<'e>(story: &Story<'e>, index: usize, told: &'e Record) -> Loss<'e> {
     let last = story
         .owners
         .get(index)
-        .and_then(|owner| owner.says.iter().filter(alive).next_back().copied());
+        .and_then(|owner| owner.says.iter().rfind(alive).copied());
     let mut lines: Vec<&Record> = last.into_iter().collect();
     lines.push(told);
     Loss {

@@ -108,10 +108,8 @@ pub fn numbers<'e>(story: &Story<'e>) -> Numbers<'e> {
                 | StoreSays::SessionOpened {
                     timeout: Some(timeout), ..
                 },
-            ) => {
-                if numbers.ttl.is_none() {
-                    numbers.ttl = Some(said(*timeout, "as negotiated"));
-                }
+            ) if numbers.ttl.is_none() => {
+                numbers.ttl = Some(said(*timeout, "as negotiated"));
             }
             Says::Owner(OwnerSays::Acquired { ttl: Some(ttl), .. }) if numbers.ttl.is_none() => {
                 numbers.ttl = Some(said(*ttl, "as the owner says"));
