@@ -74,11 +74,8 @@ fn decorations<'a>(raw: &'a str, stamps: &mut Stamps) -> Option<Decorated<'a>> {
                     if author.pid.is_none() {
                         author.pid = Some(id);
                     }
-                } else if !level && tags {
-                    tagged = word.split(['+', ',']).next().is_some_and(|tag| TAGS.contains(&tag));
-                    if !tagged {
-                        return None;
-                    }
+                } else if !level && tags && word.split([',', '+']).next().is_some_and(|tag| TAGS.contains(&tag)) {
+                    tagged = true;
                 } else if !level {
                     // A host's name, or no decoration at all.
                     if parts == 0
