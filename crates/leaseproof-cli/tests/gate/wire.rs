@@ -154,7 +154,7 @@ fn no_request_hides_in_another() {
         ),
         (
             "a trailer that is a token",
-            format!("PUT /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nfencing-token: 5\r\n\r\n"),
+            "PUT /a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n0\r\nfencing-token: 5\r\n\r\n".to_string(),
         ),
         (
             "bare line feeds",

@@ -7,11 +7,9 @@ mod monitor;
 mod prometheus;
 mod rig;
 
-#[allow(dead_code, reason = "each test uses a part of this fixture")]
 #[path = "../../../leaseproof-store/tests/etcd_server/mod.rs"]
 mod etcd_server;
 
-#[allow(dead_code, reason = "each test uses a part of this fixture")]
 #[path = "../../../leaseproof-store/tests/postgres_server/mod.rs"]
 mod postgres_server;
 

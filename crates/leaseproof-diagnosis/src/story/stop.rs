@@ -167,7 +167,7 @@ pub fn stops<'e>(story: &Story<'e>) -> Vec<Stop<'e>> {
     throttled(story, &mut stops);
     gaps(story, &mut stops);
     stops.retain(|stop| stop.took >= SHORTEST || matches!(stop.how, How::Killed { .. }));
-    stops.sort_by(|a, b| b.took.cmp(&a.took));
+    stops.sort_by_key(|stop| std::cmp::Reverse(stop.took));
     stops
 }
 
@@ -358,10 +358,13 @@ fn one_of_each(found: Vec<Stop<'_>>) -> Vec<Stop<'_>> {
     kept
 }
 
+/// What a file says is paused: a container, a process of it.
+type Paused = (FileId, Option<Arc<str>>, Option<u32>);
+
 /// Pauses of processes and containers: begin and end by two lines, or a length that was measured.
 fn paused<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
-    let mut open: BTreeMap<(FileId, Option<Arc<str>>, Option<u32>), (&'e Record, Arc<str>)> = BTreeMap::new();
-    let mut seen_running: BTreeMap<(FileId, Option<Arc<str>>, Option<u32>), &'e Record> = BTreeMap::new();
+    let mut open: BTreeMap<Paused, (&'e Record, Arc<str>)> = BTreeMap::new();
+    let mut seen_running: BTreeMap<Paused, &'e Record> = BTreeMap::new();
     for record in &story.evidence.records {
         let Says::Process(said) = &record.says else { continue };
         let file = record.place.file;
@@ -572,9 +575,12 @@ fn words<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
     }
 }
 
+/// The group that a counter is of, in one file.
+type Throttled = (FileId, Option<Arc<str>>);
+
 /// Differences of the throttling counters: near the length of the span itself, it hardly ran.
 fn throttled<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
-    let mut last: BTreeMap<(FileId, Option<Arc<str>>), (&'e Record, u64)> = BTreeMap::new();
+    let mut last: BTreeMap<Throttled, (&'e Record, u64)> = BTreeMap::new();
     for record in &story.evidence.records {
         let Says::Process(ProcessSays::Counter {
             kind: CounterKind::ThrottledTime,

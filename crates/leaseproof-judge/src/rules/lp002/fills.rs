@@ -42,7 +42,7 @@ pub(super) fn judge(timeline: &Timeline<'_>) -> Vec<Finding> {
 
 /// The version of the filled value, and the write with the greatest token that was accepted after that value's and
 /// before the fill, if its token is greater. A value without a version can't be compared.
-fn surpassed<'t, 'h>(timeline: &'t Timeline<'h>, fill: &Fill) -> Option<(Token, (&'h Event, &'h Write))> {
+fn surpassed<'h>(timeline: &Timeline<'h>, fill: &Fill) -> Option<(Token, (&'h Event, &'h Write))> {
     let writes = &timeline.writes;
     let made = writes
         .binary_search_by_key(&fill.value, |(_, write)| write.serial)
