@@ -112,7 +112,7 @@ fn tls_ok() {
     room.quick(&["--store", &url]).refused(&["certificate", "?ca=FILE.pem"]);
     let plain = url.replace("rediss", "redis");
     room.quick(&["--store", &plain])
-        .refused(&["if it speaks TLS, write rediss://"]);
+        .refused(&["this port wants TLS (rediss:// asks for it)"]);
     room.quick(&["--store", &format!("{url}?ca=nope.pem")])
         .refused(&["nope.pem"]);
     room.quick_proven(&["--store", &format!("{url}?ca={cert}")]);
