@@ -44,7 +44,8 @@ fn no_closed_gap_is_longer_than_the_ttl() {
     deeds.extend((0..12).map(|beat| (f64::from(beat) * 500.0, Deed::Renew)));
     deeds.push((2000.0, Deed::Silent(1900)));
     deeds.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let lease = lease(&deeds, 6000, 1500);
+    // Over before the gap that is still open at its end could be the worst.
+    let lease = lease(&deeds, 5700, 1500);
     assert_eq!(lease.happened.len(), 1, "{:?}", lease.happened);
     let gap = lease.renewals.get().and_then(|it| it.worst_gap.clone()).expect("a gap");
     assert!(gap.length.at_most_ms.is_some_and(|most| most <= 1505.0), "{gap:?}");

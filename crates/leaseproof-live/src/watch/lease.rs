@@ -76,6 +76,8 @@ pub enum Change {
     Lapsed {
         /// Who had it.
         holder: HolderId,
+        /// Whether its expiry was surely over; else it may have been given back in its last moments.
+        surely: bool,
     },
     /// The lease is still held, and was not renewed for longer than the plan's margin bears.
     MarginGone {
@@ -203,10 +205,12 @@ impl Lease {
             // not overdue may as well have been released.
             let looked = known.map_or(since.earliest, |it| it.earliest);
             let overdue = looked.since(renewed.latest) > terms.budget.heartbeat + terms.budget.renew_timeout;
-            if exact.is_some() || (overdue && expires.latest < at.earliest) {
+            // Where whole seconds are shown, the first look that misses it comes before its expiry is surely over.
+            if exact.is_some() || (overdue && expires.earliest <= at.latest) {
                 self.lapses += 1;
                 lapsed = Some(Change::Lapsed {
                     holder: grant.holder.clone(),
+                    surely: exact.is_some() || expires.latest < at.earliest,
                 });
                 let age = expires.earliest.since(renewed.latest);
                 self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);

@@ -76,10 +76,15 @@ pub fn line(notice: &Notice) -> String {
                 "{}: FENCE WENT BACK: the new grant has token {to}, an earlier one had {from}",
                 shown(key)
             ),
-            Change::Lapsed { holder } => format!(
-                "{}: LAPSED: the TTL of {} ran out without a renewal",
+            Change::Lapsed { holder, surely } => format!(
+                "{}: LAPSED: the TTL of {} ran out without a renewal{}",
                 shown(key),
-                shown(holder.as_str())
+                shown(holder.as_str()),
+                if *surely {
+                    ""
+                } else {
+                    ", or it was given back right before: this store shows no more"
+                }
             ),
             Change::MarginGone { holder, age, margin } => format!(
                 "{}: MARGIN GONE: {} was not renewed for {} at least: the plan's margin of {} is used up",
