@@ -165,7 +165,7 @@ fn named(url: &RedisUrl, error: &RedisError) -> StoreError {
         why,
     };
     match error.kind() {
-        ErrorKind::Io if !url.tls && error.is_connection_dropped() => unreachable(
+        ErrorKind::Io if !url.tls && error.is_connection_dropped() && !error.is_connection_refusal() => unreachable(
             url,
             &"it closed without an answer: either this port wants TLS (rediss:// asks for it), or another server is there",
         ),
