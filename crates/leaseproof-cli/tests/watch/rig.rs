@@ -67,9 +67,10 @@ impl Rig {
         let store = match store {
             Some(url) => {
                 let store: StoreUrl = url.parse().expect("a URL");
-                // Where there is a table to be made: by who may.
-                if let Ok(mut administrator) = open_administrator(&store, PATIENCE) {
-                    let _ = administrator.prepare();
+                // Where there is a table to be made: by who may. Elsewhere nothing is sent but what the program sends.
+                if store.kind() == "postgres" {
+                    let mut administrator = open_administrator(&store, PATIENCE).expect("it is there");
+                    administrator.prepare().expect("a table");
                 }
                 url.to_owned()
             }
