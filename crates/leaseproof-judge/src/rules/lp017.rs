@@ -28,7 +28,8 @@ fn lost(timeline: &Timeline<'_>) -> Vec<Finding> {
                 timeline.label(grant)
             );
             let ids = evidence([grant.first.id, end.event]);
-            Finding::new(&LP017, Subject::Store, Truth::Yes, grant.first.cycle, says, ids)
+            let cycle = timeline.cycle_at(end.seen);
+            Finding::new(&LP017, Subject::Store, Truth::Yes, cycle, says, ids)
         })
         .collect()
 }

@@ -7,6 +7,7 @@ use crate::words::ms;
 use leaseproof_model::finding::{Finding, Subject};
 use leaseproof_model::rule::LP018;
 use leaseproof_model::truth::Truth;
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// A wall clock that is slewed moves less than this between two events.
@@ -15,21 +16,16 @@ const STEP: Duration = Duration::from_millis(50);
 pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
     let timeline = facts.timeline;
     let mut found = Vec::new();
-    if let Some(pair) = timeline
-        .readings
-        .windows(2)
-        .find(|pair| clock_stepped(pair[0], pair[1]))
-    {
-        let says = "the store's clock stepped against this host's between two readings".to_owned();
-        let ids = evidence([pair[0].0.id, pair[1].0.id]);
-        found.push(Finding::new(
-            &LP018,
-            Subject::Store,
-            Truth::Yes,
-            pair[1].0.cycle,
-            says,
-            ids,
-        ));
+    let mut cycles = BTreeSet::new();
+    let pairs = timeline.readings.windows(2);
+    for pair in pairs.filter(|pair| clock_stepped(pair[0], pair[1])) {
+        let cycle = pair[1].0.cycle;
+        // Once a cycle: a clock that was set back and forth in one is one thing to know.
+        if cycles.insert(cycle) {
+            let says = "the store's clock stepped against this host's between two readings".to_owned();
+            let ids = evidence([pair[0].0.id, pair[1].0.id]);
+            found.push(Finding::new(&LP018, Subject::Store, Truth::Yes, cycle, says, ids));
+        }
     }
     let over = |grant: &'_ Grant<'_>| Some((grant.long_over?, grant.first.id, timeline.label(grant)));
     if let Some((moved, first, label)) = timeline.grants.iter().find_map(over) {

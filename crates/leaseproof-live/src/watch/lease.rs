@@ -34,6 +34,8 @@ pub struct Lease {
     pub fence_back: u32,
     /// Grants that ended since nobody renewed them.
     pub lapses: u32,
+    /// Grants that ended, and nothing shows whether they were given back or ran out.
+    pub ends_untold: u32,
     /// How often a grant that was still in force had used up the plan's margin without a renewal.
     pub margins_gone: u32,
     /// The longest that the lease was seen without a renewal.
@@ -78,6 +80,11 @@ pub enum Change {
         holder: HolderId,
         /// Whether its expiry was surely over; else it may have been given back in its last moments.
         surely: bool,
+    },
+    /// A grant ended, and the store does not show whether it was given back, taken away or ran out.
+    Gone {
+        /// Who had it.
+        holder: HolderId,
     },
     /// The lease is still held, and was not renewed for longer than the plan's margin bears.
     MarginGone {
@@ -186,7 +193,7 @@ impl Lease {
         self.closed = closed;
     }
 
-    /// The grant that was there is there no more; told where it lapsed.
+    /// The grant that was there is there no more; told where it lapsed, or may have.
     fn end(
         &mut self,
         reading: &Reading,
@@ -196,7 +203,7 @@ impl Lease {
         terms: &Terms,
     ) -> Option<Change> {
         let grant = self.grant.take()?;
-        let mut lapsed = None;
+        let mut told = None;
         // An expired row shows when exactly it expired; it was not renewed since.
         let row = reading.held.as_ref().filter(|held| held.expired && grant.is(held));
         let exact = row.and_then(|row| row.expires).filter(|end| end.latest <= at.latest);
@@ -208,7 +215,7 @@ impl Lease {
             // Where whole seconds are shown, the first look that misses it comes before its expiry is surely over.
             if exact.is_some() || (overdue && expires.earliest <= at.latest) {
                 self.lapses += 1;
-                lapsed = Some(Change::Lapsed {
+                told = Some(Change::Lapsed {
                     holder: grant.holder.clone(),
                     surely: exact.is_some() || expires.latest < at.earliest,
                 });
@@ -216,12 +223,20 @@ impl Lease {
                 self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
             }
         }
+        // Sessions show no expiry, and whole seconds hide when it was renewed: then it may have run out, too.
+        let may_be_over = grant.expires.is_none_or(|expires| expires.earliest <= at.latest);
+        if told.is_none() && grant.has_ttl && may_be_over {
+            self.ends_untold += 1;
+            told = Some(Change::Gone {
+                holder: grant.holder.clone(),
+            });
+        }
         self.ended = Some(Box::new(Ended {
             holder: grant.holder,
             token: grant.token,
             at: exact.unwrap_or(since),
         }));
-        lapsed
+        told
     }
 
     fn began(&mut self, held: &Held, first: bool) -> Option<Change> {

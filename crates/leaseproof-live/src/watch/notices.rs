@@ -51,6 +51,13 @@ pub enum Notice {
         /// The bound.
         max: usize,
     },
+    /// Keys below a prefix whose names are no UTF-8: no reading can ask for them.
+    NotText {
+        /// The prefix.
+        prefix: String,
+        /// How many.
+        count: u64,
+    },
 }
 
 /// One line, without a time.
@@ -86,6 +93,11 @@ pub fn line(notice: &Notice) -> String {
                     ", or it was given back right before: this store shows no more"
                 }
             ),
+            Change::Gone { holder } => format!(
+                "{}: GONE: {} holds it no more: given back, taken away or run out, and this store does not show which",
+                shown(key),
+                shown(holder.as_str())
+            ),
             Change::MarginGone { holder, age, margin } => format!(
                 "{}: MARGIN GONE: {} was not renewed for {} at least: the plan's margin of {} is used up",
                 shown(key),
@@ -106,6 +118,14 @@ pub fn line(notice: &Notice) -> String {
             span(*by)
         ),
         Notice::Unreadable { key, why } => format!("{}: {}", shown(key), shown(why)),
+        Notice::NotText { prefix, count } => format!(
+            "{}: {} no UTF-8, and can't be watched",
+            shown(prefix),
+            match count {
+                1 => "the name of one key below it is".to_owned(),
+                _ => format!("the names of {count} keys below it are"),
+            }
+        ),
         Notice::LeftOut { prefix, max } => format!(
             "{}: there are more leases below it than max = {max}: the others are left out",
             shown(prefix)

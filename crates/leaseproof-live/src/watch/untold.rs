@@ -52,6 +52,10 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
         "its TTL ran out without a renewal, and nothing proves that its owner stopped in time",
         &|it| it.lease.lapses > 0,
     );
+    of(
+        "its holder held it no more, and this store does not show whether it was given back or ran out",
+        &|it| it.lease.ends_untold > 0,
+    );
     let margin = board.terms.budget.margin().as_secs_f64();
     of(
         &format!("the plan's margin of {margin:.3} s was used up without a renewal"),

@@ -49,6 +49,22 @@ fn released_ok() {
     assert_eq!(told(&tape), [""; 0]);
 }
 
+/// A session's lease shows no expiry: that it is gone may be a release, and may be none.
+#[test]
+fn an_end_that_the_store_does_not_explain_bad() {
+    let mut tape = tape();
+    tape.bound_ms = Some(9000);
+    tape.read(1100, Some(("me#1", Some(1), None)), Some(1));
+    tape.read(2100, None, Some(1));
+    let gone =
+        "its holder held it no more, and this store does not show whether it was given back or ran out: jobs/daily";
+    assert_eq!(untold(&tape.board, ms(2200)), [gone]);
+    let line = "jobs/daily: GONE: me#1 holds it no more: given back, taken away or run out, and this store does not \
+                show which";
+    assert_eq!(told(&tape), [line]);
+    assert_eq!(tape.series("lapses_total", 2200), Some(0.0));
+}
+
 #[test]
 fn a_lapse_bad() {
     let mut tape = tape();

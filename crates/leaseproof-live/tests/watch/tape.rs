@@ -26,6 +26,8 @@ pub struct Tape {
     pub epoch: &'static str,
     /// By how much the store's expiry is known worse than a round trip.
     pub coarse_ms: u64,
+    /// The most that a session's lease lives after a sign of life, where the store shows no expiry.
+    pub bound_ms: Option<u64>,
     /// When the next reading's expiry was looked at, where that was before.
     pub expiry_seen: Option<Moment>,
 }
@@ -75,6 +77,7 @@ impl Tape {
             server_ahead_ms: 0,
             epoch: "one/primary",
             coarse_ms: 0,
+            bound_ms: None,
             expiry_seen: None,
         }
     }
@@ -89,7 +92,7 @@ impl Tape {
                 holder: HolderId::from(holder),
                 token: token.map(Token),
                 expires: expires.map(|end| at(end - coarse / 2, end + 2 + coarse / 2)),
-                bound: None,
+                bound: self.bound_ms.map(Duration::from_millis),
                 expired: false,
                 granted: None,
                 renewed: None,

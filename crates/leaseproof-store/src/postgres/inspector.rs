@@ -186,6 +186,7 @@ impl Inspect for Inspector {
         let keys: i64 = row.try_get("keys").map_err(|error| strange(&error))?;
         let keys = match keys > COUNTED {
             true => format!("more than {COUNTED} rows"),
+            false if keys == 1 => "1 row".to_owned(),
             false => format!("{keys} rows"),
         };
         Ok(KeyForm {

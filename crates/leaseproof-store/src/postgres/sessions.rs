@@ -124,7 +124,11 @@ pub(super) fn connections(sessions: &[Session], row: &[i32], hints: &Hints) -> S
     let hidden = sessions.iter().filter(|it| it.hidden).count();
     if found.is_empty() && hidden > 0 {
         return Shown::Withheld(format!(
-            "{hidden} sessions of other users are hidden from this one: GRANT pg_read_all_stats TO it"
+            "{} hidden from this one: GRANT pg_read_all_stats TO it",
+            match hidden {
+                1 => "a session of another user is".to_owned(),
+                _ => format!("{hidden} sessions of other users are"),
+            }
         ));
     }
     // Among equals the one that spoke last.

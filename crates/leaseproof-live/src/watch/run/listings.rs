@@ -33,14 +33,19 @@ pub(super) fn list(shared: &Shared, lister: &mut dyn Observe, settings: &Setting
             return Ok(Err(WatchError::NoListing(prefix.prefix.clone())));
         };
         let mut board = shared.board();
-        let left = board.found(&prefix.prefix, prefix.max, &listing) + listing.not_text;
-        if left > 0 && board.own.left_out == 0 {
-            let _ = shared.notices.send(Notice::LeftOut {
-                prefix: prefix.prefix.clone(),
-                max: prefix.max,
-            });
+        let beyond = board.found(&prefix.prefix, prefix.max, &listing);
+        // Told once, until all are taken in again.
+        if board.own.left_out == 0 {
+            if beyond > 0 {
+                let (prefix, max) = (prefix.prefix.clone(), prefix.max);
+                let _ = shared.notices.send(Notice::LeftOut { prefix, max });
+            }
+            if listing.not_text > 0 {
+                let (prefix, count) = (prefix.prefix.clone(), listing.not_text);
+                let _ = shared.notices.send(Notice::NotText { prefix, count });
+            }
         }
-        left_out += left;
+        left_out += beyond + listing.not_text;
     }
     shared.board().own.left_out = left_out;
     Ok(Ok(()))
