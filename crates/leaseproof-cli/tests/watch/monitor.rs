@@ -134,8 +134,10 @@ fn a_free_key_beside_a_held_one_bad() {
     let rig = Rig::new(None);
     let _owner = rig.owner("sound", &[]);
     let monitor = rig.monitor(&rig.plan(&["sound", "free"]));
-    until("the lease", || {
-        (monitor.series("leaseproof_watch_held{lease=\"sound\"}")? == 1.0).then_some(())
+    until("both sides of the one", || {
+        let held = monitor.series("leaseproof_watch_held{lease=\"sound\"}")?;
+        let known = monitor.series("leaseproof_watch_belief_known{lease=\"sound\"}")?;
+        (held == 1.0 && known == 1.0).then_some(())
     });
     let (status, lines) = monitor.end();
     assert_eq!(status.code(), Some(3), "{lines:#?}");
