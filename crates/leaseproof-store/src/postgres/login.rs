@@ -94,7 +94,8 @@ impl Coming {
 
     /// Why it hasn't come within `allowed`.
     pub(crate) fn why(&self, allowed: Duration) -> StoreError {
-        unreachable(&self.url, &format!("no answer within {allowed:?}"))
+        let why = format!("no answer within {allowed:?}: it stands still, or this port is of another server");
+        unreachable(&self.url, &why)
     }
 }
 

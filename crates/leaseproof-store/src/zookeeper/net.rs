@@ -223,7 +223,13 @@ impl Net {
                 // Not what was left of it: what was asked before, such as four-letter words, may have
                 // waited for the same silent server.
                 let timeout = self.connect_timeout.min(patience.whole());
-                Err(self.unreachable(format!("no answer within {timeout:?}")))
+                // A server that wants TLS, and many of another kind, wait for more of what they took for theirs.
+                let tls = match self.url.server.tls {
+                    false => "wants TLS (zookeepers:// asks for it)",
+                    true => "speaks no TLS",
+                };
+                let or = format!("it stands still, or this port {tls} or is of another server");
+                Err(self.unreachable(format!("no answer within {timeout:?}: {or}")))
             }
         }
     }
