@@ -6,6 +6,7 @@
 
 use crate::story::Story;
 use crate::story::act::{Act, ActKind};
+use crate::story::grant::takeovers;
 use crate::story::loss::{is_loss, late_acts};
 use crate::story::stop::Who;
 use crate::words::{clock, document, span};
@@ -35,7 +36,7 @@ pub fn breach(story: &Story<'_>) -> Breach {
     two_believers_by_word(story, &mut broken);
     broken.sort_by_key(|it: &BreachSeen| (it.seen, it.rule.clone()));
     let covered = covered(story);
-    let whole = covers_all(story, &covered);
+    let whole = covers_all(story, &covered).and_then(|()| nobody_twice(story));
     let seen = match broken.first().map(|it| it.seen) {
         Some(Seen::Certainly) => Seen::Certainly,
         Some(_) => Seen::Possibly,
@@ -509,6 +510,32 @@ fn covered(story: &Story<'_>) -> Covered {
         store: store.into_iter().map(|file| story.name(file)).collect(),
         resource: names(&[SourceKind::Resource]),
     }
+}
+
+/// Two owners that say at once that they have the lease: whatever the other files show, that is not "nothing wrong".
+fn nobody_twice(story: &Story<'_>) -> Result<(), String> {
+    for it in takeovers(story) {
+        let Some(owner) = story.owners.get(it.loser) else {
+            continue;
+        };
+        let on = owner.says.iter().filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(OwnerSays::Renewed { .. } | OwnerSays::Wrote { .. } | OwnerSays::BelievesHeld { .. })
+            ) && story.before(it.taken, record) == Truth::Yes
+        });
+        let again = owner.says.iter().any(|record| {
+            matches!(record.says, Says::Owner(OwnerSays::Acquired { .. }))
+                && story.before(it.taken, record) == Truth::Yes
+        });
+        if on.count() > 1 && !again {
+            return Err(format!(
+                "{} goes on as the holder after another has acquired the lease, by their own words",
+                story.owner_name(Some(it.loser))
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Owner, store and resource are covered for the window, or what is missing of them.

@@ -5,7 +5,7 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, fit, is_the_losers, owner_ran, store_worked};
+use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Who};
 use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{Definite, NetworkSays, OwnerSays, Says, TimerKind, WhoEnded};
@@ -24,7 +24,10 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let ran = owner_ran(story);
     // The owner said in time that it could not reach the store: it ran.
     let in_time = in_time(story, &owner_words);
-    let worked = store_worked(story);
+    // A lease that outlived its TTL was not ended in time: what got no answer may have met a store that stood still.
+    let late = overdue(story);
+    let worked = store_worked(story).filter(|_| late.is_none());
+    let waited = !owner_words.is_empty() && !ran.is_empty();
     let stopped = story.stops.iter().find(|stop| {
         !matches!(stop.how, How::Gap { .. } | How::Throttled { .. })
             && fit(story, stop) == Fit::Covers
@@ -35,7 +38,7 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         (_, Some(_)) => Confidence::Possible,
         (true, None) if both && worked.is_some() => Confidence::Certain,
         (true, None) if in_time.len() >= 2 && worked.is_some() => Confidence::Certain,
-        (true, None) if both || (worked.is_some() && !in_time.is_empty()) => Confidence::Likely,
+        (true, None) if both || (worked.is_some() && (waited || !in_time.is_empty())) => Confidence::Likely,
         (false, None) if !independent.is_empty() => Confidence::Likely,
         _ => Confidence::Possible,
     };
@@ -161,8 +164,22 @@ fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
                 )
             )
         })
-        .filter(|record| in_window(story, record))
+        .filter(|record| in_window(story, record) || was_waiting(story, record))
         .collect()
+}
+
+/// A request that timed out was begun before: one that is told of a little after the end was under way within the window.
+fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
+    let Says::Owner(OwnerSays::RenewalFailed { why, .. }) = &record.says else {
+        return false;
+    };
+    let why = why.to_ascii_lowercase();
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    window.zip(story.at(record)).is_some_and(|(window, at)| {
+        at.earliest > window.latest
+            && at.earliest < window.latest.saturating_add(nanos(Duration::from_secs(15)))
+            && (why.contains("timeout") || why.contains("timed out"))
+    })
 }
 
 /// Those that it said before the lease was over: an owner that stood still says them only afterwards.

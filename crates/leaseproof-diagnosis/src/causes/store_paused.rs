@@ -5,11 +5,11 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, fit, owner_ran, store_worked};
+use crate::story::fit::{Fit, fit, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
 use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::says::{Definite, OwnerSays, Says};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -23,7 +23,52 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         .filter(store)
         .filter(|stop| fit(story, stop) != Fit::Apart)
         .max_by_key(|stop| (fit(story, stop), positive(stop), stop.took));
-    best.and_then(|stop| draft(story, stop)).into_iter().collect()
+    let stood = best.and_then(|stop| draft(story, stop));
+    stood.or_else(|| overdue_end(story)).into_iter().collect()
+}
+
+/// No line says that it stood still: but the lease outlived its TTL while its owner's renewals got no answer.
+fn overdue_end(story: &Story<'_>) -> Option<Draft> {
+    let over = overdue(story)?;
+    let loss = story.loss.as_ref()?;
+    let owner = story.owners.get(loss.owner?)?;
+    let window = loss.window(story)?;
+    let unanswered: Vec<&Record> = owner
+        .says
+        .iter()
+        .copied()
+        .filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(
+                    OwnerSays::RenewalFailed {
+                        definite: Definite::Unknown,
+                        ..
+                    } | OwnerSays::Disconnected { .. }
+                )
+            ) && story
+                .at(record)
+                .is_some_and(|at| at.latest >= window.earliest && at.earliest <= window.latest)
+        })
+        .collect();
+    let first = unanswered.first()?;
+    let mut evidence = vec![story.cite_why(first, "no answer")];
+    evidence.extend(cite(story, unanswered.iter().copied().skip(1).take(2)));
+    evidence.extend(cite(story, loss.lines.iter().copied()));
+    Some(Draft {
+        id: "store-paused",
+        rule: &rule::LP017,
+        confidence: Confidence::Likely,
+        boundary: Boundary::Store,
+        part: Part::Trigger,
+        weight: 18,
+        says: format!(
+            "the store answered nothing, and ended the lease {} later than its TTL says: a store that runs ends it in time, so it stood still itself",
+            span(over)
+        ),
+        evidence,
+        against: Vec::new(),
+    })
 }
 
 fn positive(stop: &Stop<'_>) -> bool {
