@@ -29,7 +29,15 @@ impl Score {
                 .iter()
                 .any(|it| it.0 == cause.rule && it.1 == diagnosis.boundary_of(cause))
         };
-        let right = |cause: &Cause| is(cause, &truth.fault) || is(cause, &truth.client_fault);
+        // Without what the runtime, the kernel or the engine says, nothing tells what stopped it: that it stood still, for
+        // no reason on record, is then all that can be known, and true.
+        let unattributed = truth.missing.iter().any(|it| it == "runtime")
+            && truth.fault.iter().any(|it| it.0 == "LP025" && it.1 == "runtime");
+        let right = |cause: &Cause| {
+            is(cause, &truth.fault)
+                || is(cause, &truth.client_fault)
+                || (unattributed && cause.rule == "LP023" && diagnosis.boundary_of(cause) == "runtime")
+        };
         let quiet = truth.fault.is_empty();
         let causes = &diagnosis.causes;
         let said = |cause: &Cause| format!("{}/{}/{}", cause.rule, diagnosis.boundary_of(cause), cause.confidence);

@@ -5,10 +5,11 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
+use crate::story::early::after_a_grant;
 use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Who};
-use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{Definite, NetworkSays, OwnerSays, Says, TimerKind, WhoEnded};
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::says::{Definite, MoveKind, NetworkSays, OwnerSays, Says, StoreSays, TimerKind, WhoEnded};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -26,16 +27,18 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let in_time = in_time(story, &owner_words);
     // A lease that outlived its TTL was not ended in time: what got no answer may have met a store that stood still.
     let late = overdue(story);
-    let worked = store_worked(story).filter(|_| late.is_none());
+    let down = store_was_down(story);
+    let worked = store_worked(story).filter(|_| late.is_none() && !down);
     let waited = !owner_words.is_empty() && !ran.is_empty();
     let stopped = story.stops.iter().find(|stop| {
-        !matches!(stop.how, How::Gap { .. } | How::Throttled { .. })
+        !matches!(stop.how, How::Gap { .. })
             && fit(story, stop) == Fit::Covers
             && (stop.who == Who::Store || is_the_losers(story, stop) == Truth::Yes)
     });
     let both = !independent.is_empty() && (!in_time.is_empty() || !ran.is_empty());
     let confidence = match (story.loss.is_some(), stopped) {
         (_, Some(_)) => Confidence::Possible,
+        _ if down => Confidence::Possible,
         (true, None) if both && worked.is_some() => Confidence::Certain,
         (true, None) if in_time.len() >= 2 && worked.is_some() => Confidence::Certain,
         (true, None) if both || (worked.is_some() && (waited || !in_time.is_empty())) => Confidence::Likely,
@@ -166,6 +169,24 @@ fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
         })
         .filter(|record| in_window(story, record) || was_waiting(story, record))
         .collect()
+}
+
+/// The store's server started anew within the window, or right after it: it was down, and no way to it could help.
+fn store_was_down(story: &Story<'_>) -> bool {
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    story.of(SourceKind::Store).any(|record| {
+        matches!(
+            record.says,
+            Says::Store(StoreSays::Moved {
+                kind: MoveKind::Started | MoveKind::Failover,
+                ..
+            })
+        ) && after_a_grant(story, record)
+            && window.zip(story.at(record)).is_none_or(|(window, at)| {
+                let window = window.widened(Duration::from_secs(2));
+                at.earliest <= window.latest && at.latest >= window.earliest
+            })
+    })
 }
 
 /// A request that timed out was begun before: one that is told of a little after the end was under way within the window.

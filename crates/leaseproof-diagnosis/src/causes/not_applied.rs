@@ -83,6 +83,10 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
 
 /// It lived for one TTL from its beginning, and no longer.
 fn ended_with_its_first_ttl(story: &Story<'_>, grant: &Grant<'_>) -> bool {
+    // Its first deadline is on record, and no other one.
+    if grant.until.is_some() && grant.renewals.is_empty() {
+        return true;
+    }
     let ttl = grant.ttl.or(story.numbers.ttl.as_ref().map(|ttl| ttl.value));
     let (Some(ttl), Some(begun), Some(ended)) = (ttl, story.at(grant.begun), grant.end.and_then(|end| end.at)) else {
         return false;

@@ -5,7 +5,7 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::early::ended_early;
+use crate::story::early::{after_a_grant, ended_early};
 use crate::words::clock;
 use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{MoveKind, OwnerSays, Says, StoreSays};
@@ -116,16 +116,6 @@ fn window(story: &Story<'_>) -> Option<Interval> {
         earliest: window.earliest.saturating_sub(nanos(NEAR)),
         latest: window.latest.saturating_add(nanos(Duration::from_secs(2))),
     })
-}
-
-/// Somebody had been granted the lease when it was written.
-fn after_a_grant(story: &Story<'_>, record: &Record) -> bool {
-    let granted = story.grants.iter().map(|grant| grant.begun);
-    let said = story.owners.iter().flat_map(|owner| owner.says.iter().copied());
-    let said = said.filter(|record| matches!(record.says, Says::Owner(OwnerSays::Acquired { .. })));
-    granted
-        .chain(said)
-        .any(|begun| story.before(begun, record) == Truth::Yes)
 }
 
 /// It lies between the last renewal and the end.

@@ -93,7 +93,9 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
     let confidence = match fits {
         _ if worked.is_some() => Confidence::Possible,
         Fit::Covers if positive(stop) && (client_ran || ends_with_the_loss(story, stop)) => Confidence::Certain,
-        Fit::Covers if positive(stop) || client_ran => Confidence::Likely,
+        Fit::Covers if positive(stop) => Confidence::Likely,
+        // Stores are silent for hours: their own silence counts only beside a sign that nothing was answered in it.
+        Fit::Covers if heard.is_some() || overdue(story).is_some() => Confidence::Likely,
         Fit::Unplaced if positive(stop) => Confidence::Likely,
         _ => Confidence::Possible,
     };

@@ -2,6 +2,7 @@
 
 use super::Story;
 use super::grant::EndKind;
+use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{OwnerSays, Says};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::truth::Truth;
@@ -10,8 +11,14 @@ use std::time::Duration;
 /// Whether it ended before its last deadline, and not by its holder.
 #[must_use]
 pub fn ended_early(story: &Story<'_>) -> Truth {
+    // Where the store's record shows the renewals, it is the store that tells: an owner that stood still logs late.
+    let shown = story
+        .loss
+        .as_ref()
+        .and_then(|loss| story.grants.get(loss.grant?))
+        .is_some_and(|grant| !grant.renewals.is_empty() || grant.until.is_some());
     match by_store(story) {
-        Truth::CannotTell => by_owner(story),
+        Truth::CannotTell if !shown => by_owner(story),
         told => told,
     }
 }
@@ -74,4 +81,15 @@ fn before_ttl(story: &Story<'_>, last: Option<Interval>, end: Interval, own: Opt
         (Some(last), Some(ttl)) if end.earliest > last.latest.saturating_add(nanos(ttl)) => Truth::No,
         _ => Truth::CannotTell,
     }
+}
+
+/// Whether somebody had been granted the lease when it was written.
+#[must_use]
+pub fn after_a_grant(story: &Story<'_>, record: &Record) -> bool {
+    let granted = story.grants.iter().map(|grant| grant.begun);
+    let said = story.owners.iter().flat_map(|owner| owner.says.iter().copied());
+    let said = said.filter(|record| matches!(record.says, Says::Owner(OwnerSays::Acquired { .. })));
+    granted
+        .chain(said)
+        .any(|begun| story.before(begun, record) == Truth::Yes)
 }

@@ -107,7 +107,9 @@ pub fn is_loss(record: &Record) -> bool {
 /// Acts after it, then a successor, then that the owner is known.
 fn harm(story: &Story<'_>, index: usize, grant: &Grant<'_>) -> u32 {
     let late = late_acts(story, index).next().is_some();
-    u32::from(late) * 4 + u32::from(successor(story, index).is_some()) * 2 + u32::from(grant.owner.is_some())
+    let followed = successor(story, index).is_some()
+        || (grant.is_session && takeovers(story).iter().any(|it| Some(it.loser) == grant.owner));
+    u32::from(late) * 4 + u32::from(followed) * 2 + u32::from(grant.owner.is_some())
 }
 
 /// What the grant's owner did after its end, without acquiring anew: possibly (`CannotTell`) or surely (`Yes`).
@@ -245,6 +247,16 @@ fn last_claim<'e>(story: &Story<'e>, owner: usize, before: &Record) -> Option<&'
 fn of_takeover<'e>(story: &Story<'e>, takeover: Takeover<'e>) -> Loss<'e> {
     let Takeover { loser, taken } = takeover;
     let last = last_claim(story, loser, taken);
+    // A client that logs no renewals does not say when its last one was.
+    let ttl = story.numbers.ttl.as_ref().map(|ttl| nanos(ttl.value));
+    let fresh = |record: &&Record| {
+        !matches!(record.says, Says::Owner(OwnerSays::Acquired { .. }))
+            || story
+                .at(record)
+                .zip(story.at(taken))
+                .zip(ttl)
+                .is_none_or(|((last, taken), ttl)| taken.earliest <= last.latest.saturating_add(ttl + ttl / 4))
+    };
     let told = story.owners.get(loser).and_then(|owner| {
         let told = owner.says.iter().copied().filter(|record| is_loss(record));
         told.filter(|record| last.is_none_or(|last| story.before(last, record) != Truth::No))
@@ -257,7 +269,7 @@ fn of_takeover<'e>(story: &Story<'e>, takeover: Takeover<'e>) -> Loss<'e> {
         owner: Some(loser),
         grant: None,
         successor: None,
-        renewed: last.and_then(|record| story.at(record)),
+        renewed: last.filter(fresh).and_then(|record| story.at(record)),
         ended: story.at(taken),
         told,
         lines,

@@ -166,6 +166,7 @@ pub fn stops<'e>(story: &Story<'e>) -> Vec<Stop<'e>> {
     words(story, &mut stops);
     throttled(story, &mut stops);
     gaps(story, &mut stops);
+    unwritten(story, &mut stops);
     stops.retain(|stop| stop.took >= SHORTEST || matches!(stop.how, How::Killed { .. }));
     stops.sort_by_key(|stop| std::cmp::Reverse(stop.took));
     stops
@@ -600,6 +601,24 @@ fn throttled<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
         #[expect(clippy::cast_precision_loss, reason = "a share, for people")]
         let share = grown as f64 / apart as f64;
         if share >= 0.5 && grown > 0 {
+            // Span after span, it is one.
+            if let Some(known) = stops.iter_mut().find(|stop| {
+                matches!(stop.how, How::Throttled { .. })
+                    && stop.file == record.place.file
+                    && stop.lines.last().is_some_and(|line| line.place == before.place)
+            }) {
+                known.took += Duration::from_nanos(grown.min(apart.unsigned_abs()));
+                known.ended = Some(to);
+                known.lines.push(record);
+                let whole = known
+                    .began
+                    .map_or(apart, |began| to.middle().saturating_sub(began.middle()))
+                    .max(1);
+                #[expect(clippy::cast_precision_loss, reason = "a share, for people")]
+                let share = known.took.as_nanos() as f64 / whole as f64;
+                known.how = How::Throttled { share: share.min(1.0) };
+                continue;
+            }
             stops.push(Stop {
                 who: whose(story, record.place.file, &record.author),
                 how: How::Throttled { share: share.min(1.0) },
@@ -677,4 +696,40 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
         lines,
         file,
     })
+}
+
+/// Spans in which the resource got nothing from an owner that writes often. The widest of each.
+fn unwritten<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
+    for index in 0..story.owners.len() {
+        let writes: Vec<(i64, &'e Record)> = story
+            .acts
+            .iter()
+            .filter(|act| act.owner == Some(index) && matches!(act.kind, super::act::ActKind::WriteSeen(_)))
+            .filter_map(|act| Some((story.at(act.by)?.middle(), act.by)))
+            .collect();
+        let mut apart: Vec<(i64, &'e Record, &'e Record)> = writes
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [(from, before), (to, after)] => Some((to.saturating_sub(*from), *before, *after)),
+                _ => None,
+            })
+            .collect();
+        apart.sort_by_key(|(apart, ..)| *apart);
+        let (Some((median, ..)), Some((widest, before, after))) = (apart.get(apart.len() / 2), apart.last()) else {
+            continue;
+        };
+        let took = Duration::from_nanos(widest.max(&0).unsigned_abs());
+        let usual = Duration::from_nanos(median.max(&0).unsigned_abs());
+        if apart.len() >= 8 && took >= SHORTEST && took > usual * 5 {
+            stops.push(Stop {
+                who: Who::Owner(index),
+                how: How::Gap { usual },
+                began: story.at(before),
+                ended: story.at(after),
+                took,
+                lines: vec![before, after],
+                file: before.place.file,
+            });
+        }
+    }
 }
