@@ -3,7 +3,7 @@
 use super::{Draft, Part};
 use crate::story::Story;
 use crate::story::act::ActKind;
-use crate::story::fit::{Fit, fit, is_the_losers};
+use crate::story::fit::{Fit, contradicted, fit, is_the_losers};
 use crate::story::stop::{How, Who};
 use crate::words::span;
 use leaseproof_evidence::record::Record;
@@ -56,6 +56,10 @@ fn pause(story: &Story<'_>, margin: Duration) -> Option<Draft> {
         .filter(|stop| stop.who != Who::Store && !matches!(stop.how, How::Killed { .. }) && stop.took > margin)
         .filter(|stop| {
             is_the_losers(story, stop) != Truth::No && matches!(fit(story, stop), Fit::Covers | Fit::Unplaced)
+        })
+        .filter(|stop| {
+            let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+            loser.is_none_or(|loser| contradicted(story, stop, loser).is_none())
         })
         .max_by_key(|stop| {
             (

@@ -9,6 +9,7 @@ use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::name::Token;
+use leaseproof_model::truth::Truth;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -307,6 +308,14 @@ fn begin<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, new: Grant<'e>) {
         if same_holder && same_token {
             before.token = before.token.or(new.token);
             before.ttl = before.ttl.or(new.ttl);
+            // Set anew by its own holder, it is renewed.
+            let again = match (before.until, new.until) {
+                (Some(old), Some(until)) => until.earliest > old.earliest,
+                _ => !new.is_session && new.sure && story.before(before.begun, new.begun) == Truth::Yes,
+            };
+            if again {
+                before.renewals.push(new.begun);
+            }
             before.until = new.until.or(before.until);
             before.sure |= new.sure;
             return;
@@ -378,11 +387,11 @@ fn deleted_how(story: &Story<'_>, grant: &Grant<'_>, record: &Record) -> EndKind
     };
     if let Some(until) = grant.until {
         return match until.before(now) {
-            leaseproof_model::truth::Truth::Yes => EndKind::Expired,
-            leaseproof_model::truth::Truth::No => EndKind::Released,
+            Truth::Yes => EndKind::Expired,
+            Truth::No => EndKind::Released,
             // Within the second of its deadline: an expiry, unless its holder says that it let go just then.
-            leaseproof_model::truth::Truth::CannotTell if !let_go(story, now) => EndKind::Expired,
-            leaseproof_model::truth::Truth::CannotTell => EndKind::Deleted,
+            Truth::CannotTell if !let_go(story, now) => EndKind::Expired,
+            Truth::CannotTell => EndKind::Deleted,
         };
     }
     match (last_sign(story, grant), grant.ttl) {
@@ -485,7 +494,7 @@ pub fn takeovers<'e>(story: &Story<'e>) -> Vec<Takeover<'e>> {
             let mut before = owner
                 .says
                 .iter()
-                .filter(|record| story.before(record, taken) == leaseproof_model::truth::Truth::Yes);
+                .filter(|record| story.before(record, taken) == Truth::Yes);
             let begun = before.clone().any(|record| is_acquired(story, record));
             let last = before.rfind(|record| {
                 is_acquired(story, record) || matches!(record.says, Says::Owner(OwnerSays::Released { .. }))

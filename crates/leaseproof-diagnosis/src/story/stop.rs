@@ -597,39 +597,54 @@ fn throttled<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
         let (Some(from), Some(to), Some(grown)) = (story.at(before), story.at(record), value.checked_sub(old)) else {
             continue;
         };
-        let apart = to.middle().saturating_sub(from.middle()).max(1);
-        #[expect(clippy::cast_precision_loss, reason = "a share, for people")]
-        let share = grown as f64 / apart as f64;
-        if share >= 0.5 && grown > 0 {
-            // Span after span, it is one.
-            if let Some(known) = stops.iter_mut().find(|stop| {
-                matches!(stop.how, How::Throttled { .. })
-                    && stop.file == record.place.file
-                    && stop.lines.last().is_some_and(|line| line.place == before.place)
-            }) {
-                known.took += Duration::from_nanos(grown.min(apart.unsigned_abs()));
-                known.ended = Some(to);
-                known.lines.push(record);
-                let whole = known
-                    .began
-                    .map_or(apart, |began| to.middle().saturating_sub(began.middle()))
-                    .max(1);
-                #[expect(clippy::cast_precision_loss, reason = "a share, for people")]
-                let share = known.took.as_nanos() as f64 / whole as f64;
-                known.how = How::Throttled { share: share.min(1.0) };
-                continue;
-            }
+        if grown == 0 {
+            continue;
+        }
+        // The counter grows when a wait is over: what it grew by may have begun before the last look.
+        let began = from
+            .middle()
+            .min(to.middle().saturating_sub(i64::try_from(grown).unwrap_or(i64::MAX)));
+        let known = stops.iter_mut().find(|stop| {
+            matches!(stop.how, How::Throttled { .. })
+                && stop.file == record.place.file
+                && stop
+                    .lines
+                    .first()
+                    .is_some_and(|line| line.author.container == record.author.container)
+                && share(stop.took, grown, stop.began, to) >= 0.5
+        });
+        if let Some(known) = known {
+            known.how = How::Throttled {
+                share: share(known.took, grown, known.began, to).min(1.0),
+            };
+            known.took += Duration::from_nanos(grown);
+            known.ended = Some(to);
+            known.lines.push(record);
+            continue;
+        }
+        let began = Some(Interval::exact(began));
+        let share = share(Duration::ZERO, grown, began, to);
+        if share >= 0.5 {
             stops.push(Stop {
                 who: whose(story, record.place.file, &record.author),
                 how: How::Throttled { share: share.min(1.0) },
-                began: Some(from),
+                began,
                 ended: Some(to),
-                took: Duration::from_nanos(grown.min(apart.unsigned_abs())),
+                took: Duration::from_nanos(grown),
                 lines: vec![before, record],
                 file: record.place.file,
             });
         }
     }
+}
+
+/// Which part of a span was spent waiting for the quota.
+#[expect(clippy::cast_precision_loss, reason = "a share, for people")]
+fn share(took: Duration, grown: u64, began: Option<Interval>, to: Interval) -> f64 {
+    let whole = began
+        .map_or(0, |began| to.middle().saturating_sub(began.middle()))
+        .max(1);
+    (took.as_nanos() as f64 + grown as f64) / whole as f64
 }
 
 /// Gaps that are wide for their own file. They say "did not run, or had nothing to say".
