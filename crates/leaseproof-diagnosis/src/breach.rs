@@ -547,12 +547,7 @@ fn no_doubt(story: &Story<'_>) -> Result<(), String> {
         // One act may be under way at the end. More of them, or any after an end that nobody could foresee, leave a doubt.
         let early = story.loss.as_ref().is_some_and(|loss| loss.grant == Some(index)) && ended_early(story).is_yes();
         let acts = late_acts(story, index)
-            .filter(|(act, _)| {
-                matches!(
-                    act.kind,
-                    ActKind::WriteSeen(Decision::Accepted | Decision::Unknown) | ActKind::WriteSaid
-                )
-            })
+            .filter(|(act, _)| matches!(act.kind, ActKind::WriteSeen(_) | ActKind::WriteSaid))
             .count();
         if acts > usize::from(!early) {
             return Err(format!(
@@ -560,6 +555,9 @@ fn no_doubt(story: &Story<'_>) -> Result<(), String> {
                 story.owner_name(grant.owner)
             ));
         }
+    }
+    if crate::causes::renewals_unapplied(story) {
+        return Err("an owner logs renewals that the store's record does not have".to_owned());
     }
     for it in takeovers(story) {
         let again = story.owners.get(it.loser).is_some_and(|owner| {

@@ -124,6 +124,11 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
         .collect()
 }
 
+/// Whether an owner logs renewals that the store's record does not have.
+pub fn renewals_unapplied(story: &Story<'_>) -> bool {
+    !not_applied::causes(story).is_empty()
+}
+
 /// First what cost the lease, or broke another's, as long as it is at least likely; then what made the harm of it, and the
 /// ground on which it grew; then what is only possible.
 fn tier(draft: &Draft) -> u8 {

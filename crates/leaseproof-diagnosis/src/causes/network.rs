@@ -39,8 +39,13 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let confidence = match (story.loss.is_some(), stopped) {
         (_, Some(_)) => Confidence::Possible,
         _ if down => Confidence::Possible,
-        (true, None) if both && worked.is_some() => Confidence::Certain,
-        (true, None) if in_time.len() >= 2 && worked.is_some() => Confidence::Certain,
+        (true, None) if both && worked.is_some() && !others_too(story, &owner_words) => Confidence::Certain,
+        (true, None) if in_time.len() >= 2 && worked.is_some() && !others_too(story, &owner_words) => {
+            Confidence::Certain
+        }
+        // The others' ways were cut at the same time: it is the store, or what is before it.
+        (true, None) if others_too(story, &owner_words) => Confidence::Possible,
+        (true, None) if !in_time.is_empty() && !ran.is_empty() && late.is_none() => Confidence::Likely,
         (true, None) if both || (worked.is_some() && (waited || !in_time.is_empty())) => Confidence::Likely,
         (false, None) if !independent.is_empty() => Confidence::Likely,
         _ => Confidence::Possible,
@@ -147,7 +152,7 @@ fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
 }
 
 /// The losing owner's own words about its connection.
-fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
+pub fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
     let loser = story.loss.as_ref().and_then(|loss| loss.owner);
     story
         .owners
@@ -155,18 +160,7 @@ fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
         .enumerate()
         .filter(|(index, _)| loser.is_none_or(|loser| loser == *index))
         .flat_map(|(_, owner)| owner.says.iter().copied())
-        .filter(|record| {
-            matches!(
-                record.says,
-                Says::Owner(
-                    OwnerSays::Disconnected { .. }
-                        | OwnerSays::RenewalFailed {
-                            definite: Definite::Unknown,
-                            ..
-                        }
-                )
-            )
-        })
+        .filter(|record| is_unanswered(record))
         .filter(|record| in_window(story, record) || was_waiting(story, record))
         .collect()
 }
@@ -187,6 +181,39 @@ fn store_was_down(story: &Story<'_>) -> bool {
                 at.earliest <= window.latest && at.latest >= window.earliest
             })
     })
+}
+
+/// Another owner tells of a request without an answer, or of a connection that broke, at about the same time.
+pub fn others_too(story: &Story<'_>, words: &[&Record]) -> bool {
+    let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+    let moments: Vec<_> = words.iter().filter_map(|record| story.at(record)).collect();
+    story
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| loser.is_some_and(|loser| loser != *index))
+        .flat_map(|(_, owner)| owner.says.iter())
+        .filter(|record| is_unanswered(record))
+        .filter_map(|record| story.at(record))
+        .any(|at| {
+            let near = at.widened(Duration::from_secs(2));
+            moments
+                .iter()
+                .any(|it| it.earliest <= near.latest && it.latest >= near.earliest)
+        })
+}
+
+fn is_unanswered(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Owner(
+            OwnerSays::Disconnected { .. }
+                | OwnerSays::RenewalFailed {
+                    definite: Definite::Unknown,
+                    ..
+                }
+        )
+    )
 }
 
 /// A request that timed out was begun before: one that is told of a little after the end was under way within the window.

@@ -38,7 +38,9 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
             let before_it = grant.is_some_and(|grant| story.before(record, grant.begun) == Truth::Yes);
             // A server's first start is no move; one after somebody had the lease is.
             let at_start = matches!(kind, MoveKind::Started | MoveKind::Stopped);
-            !(before_it || (at_start && !after_a_grant(story, record)))
+            // One that is shut down while nobody lost anything is shut down at the end.
+            let at_end = *kind == MoveKind::Stopped && story.loss.is_none();
+            !(before_it || at_end || (at_start && !after_a_grant(story, record)))
         })
         .collect();
     let Some((first, kind, what)) = moves.iter().min_by_key(|(_, kind, _)| order(*kind)).copied() else {

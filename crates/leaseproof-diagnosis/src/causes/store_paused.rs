@@ -3,6 +3,7 @@
 //! For: its own words, its container's, its file's gap, over the span in which the lease ran out; a client that gave up
 //! after two thirds of its time-out, which one that does not run can't. Against: work of the store in that span.
 
+use super::network::{others_too, owner_words};
 use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::fit::{Fit, fit, overdue, owner_ran, store_worked};
@@ -24,7 +25,38 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         .filter(|stop| fit(story, stop) != Fit::Apart)
         .max_by_key(|stop| (fit(story, stop), positive(stop), stop.took));
     let stood = best.and_then(|stop| draft(story, stop));
-    stood.or_else(|| overdue_end(story)).into_iter().collect()
+    stood
+        .or_else(|| overdue_end(story))
+        .or_else(|| nobody_heard(story))
+        .into_iter()
+        .collect()
+}
+
+/// No line says that it stood still: but several owners lost touch with it at once, and ran.
+fn nobody_heard(story: &Story<'_>) -> Option<Draft> {
+    let words = owner_words(story);
+    let ran = owner_ran(story);
+    if words.is_empty() || ran.is_empty() || !others_too(story, &words) {
+        return None;
+    }
+    let mut evidence = cite(story, words.iter().copied().take(4));
+    evidence.extend(
+        ran.into_iter()
+            .take(2)
+            .map(|record| story.cite_why(record, "the owner ran all the while")),
+    );
+    Some(Draft {
+        id: "store-paused",
+        rule: &rule::LP017,
+        confidence: Confidence::Likely,
+        boundary: Boundary::Store,
+        part: Part::Trigger,
+        weight: 18,
+        says: "several owners lost touch with the store at once, while they ran: it stood still or was down, or what is before it was"
+            .to_owned(),
+        evidence,
+        against: Vec::new(),
+    })
 }
 
 /// No line says that it stood still: but the lease outlived its TTL while its owner's renewals got no answer.

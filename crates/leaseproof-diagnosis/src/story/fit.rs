@@ -84,7 +84,9 @@ pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
         Who::Owner(index) => Truth::from(index == loser),
         Who::Store => Truth::No,
         Who::Machine | Who::Unknown => {
-            if contradicted(story, stop, loser).is_some() {
+            // A quota lets it run in slices.
+            let in_slices = matches!(stop.how, How::Throttled { .. });
+            if !in_slices && contradicted(story, stop, loser).is_some() {
                 return Truth::No;
             }
             if coincides(story, stop, loser) {

@@ -166,7 +166,7 @@ pub fn stops<'e>(story: &Story<'e>) -> Vec<Stop<'e>> {
     words(story, &mut stops);
     throttled(story, &mut stops);
     gaps(story, &mut stops);
-    unwritten(story, &mut stops);
+    no_sign(story, &mut stops);
     stops.retain(|stop| stop.took >= SHORTEST || matches!(stop.how, How::Killed { .. }));
     stops.sort_by_key(|stop| std::cmp::Reverse(stop.took));
     stops
@@ -683,13 +683,7 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
             .map_or(Who::Unknown, Who::Owner),
         _ => whose(story, file, &author),
     };
-    // Who holds nothing has nothing to say.
-    let idle = lines.first().is_some_and(|record| {
-        matches!(
-            record.says,
-            Says::Owner(OwnerSays::Waiting { .. } | OwnerSays::Released { .. } | OwnerSays::Lost { .. })
-        )
-    });
+    let idle = lines.first().is_some_and(|record| has_nothing_to_say(record));
     // A store that did something meanwhile, by any of its files, did not stand still.
     let worked = kind == SourceKind::Store
         && gap.wall.is_some_and(|(from, to)| {
@@ -713,21 +707,28 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
     })
 }
 
-/// Spans in which the resource got nothing from an owner that writes often. The widest of each.
-fn unwritten<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
+/// Spans in which an owner that writes often gave no sign at all: nothing at the resource, nothing in its own log. The
+/// widest of each.
+fn no_sign<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
     for index in 0..story.owners.len() {
-        let writes: Vec<(i64, &'e Record)> = story
+        let writes = story
             .acts
             .iter()
-            .filter(|act| act.owner == Some(index) && matches!(act.kind, super::act::ActKind::WriteSeen(_)))
-            .filter_map(|act| Some((story.at(act.by)?.middle(), act.by)))
+            .filter(|act| act.owner == Some(index) && matches!(act.kind, super::act::ActKind::WriteSeen(_)));
+        if writes.count() < 8 {
+            continue;
+        }
+        let mut signs: Vec<(i64, &'e Record)> = super::fit::signs_of(story, index)
+            .filter_map(|record| Some((story.at(record)?.middle(), record)))
             .collect();
-        let mut apart: Vec<(i64, &'e Record, &'e Record)> = writes
+        signs.sort_by_key(|(at, record)| (*at, record.place));
+        let mut apart: Vec<(i64, &'e Record, &'e Record)> = signs
             .windows(2)
             .filter_map(|pair| match pair {
                 [(from, before), (to, after)] => Some((to.saturating_sub(*from), *before, *after)),
                 _ => None,
             })
+            .filter(|(_, before, _)| !has_nothing_to_say(before))
             .collect();
         apart.sort_by_key(|(apart, ..)| *apart);
         let (Some((median, ..)), Some((widest, before, after))) = (apart.get(apart.len() / 2), apart.last()) else {
@@ -735,7 +736,7 @@ fn unwritten<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
         };
         let took = Duration::from_nanos(widest.max(&0).unsigned_abs());
         let usual = Duration::from_nanos(median.max(&0).unsigned_abs());
-        if apart.len() >= 8 && took >= SHORTEST && took > usual * 5 {
+        if took >= SHORTEST && took > usual * 5 {
             stops.push(Stop {
                 who: Who::Owner(index),
                 how: How::Gap { usual },
@@ -747,4 +748,18 @@ fn unwritten<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
             });
         }
     }
+}
+
+/// Who holds nothing has nothing to say.
+fn has_nothing_to_say(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Owner(
+            OwnerSays::Waiting { .. }
+                | OwnerSays::Released { .. }
+                | OwnerSays::Lost { .. }
+                | OwnerSays::SessionLost { .. }
+                | OwnerSays::WriteRefused { .. }
+        )
+    )
 }
