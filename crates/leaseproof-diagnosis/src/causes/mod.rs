@@ -31,9 +31,9 @@ mod throttled;
 mod watchdog;
 
 use crate::advice::advice;
-use crate::story::Story;
+use crate::story::{Story, early};
 use leaseproof_model::diagnosis::{Boundary, Breach, Cause, Cited, Confidence};
-use leaseproof_model::rule::Rule;
+use leaseproof_model::rule::{self, Rule};
 
 /// The most lines that one cause names.
 const MOST: usize = 10;
@@ -101,6 +101,9 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
     drafts.extend(retention::causes(breach));
     drafts.extend(margin::causes(story));
     drafts.extend(fence::causes(story, breach));
+    if early::by_store(story).is_yes() {
+        before_its_time(&mut drafts);
+    }
     exclude(&mut drafts);
     drafts.sort_by_key(|draft| (tier(draft), draft.confidence, draft.weight));
     drafts
@@ -138,6 +141,23 @@ fn tier(draft: &Draft) -> u8 {
         (Part::Ground, _) => 1,
         _ if afterwards => 1,
         _ => 0,
+    }
+}
+
+/// A lease that the store ended before its time was not lost for want of renewals: whatever kept its owner from them did
+/// not cost it.
+fn before_its_time(drafts: &mut [Draft]) {
+    for draft in drafts {
+        let starves = match draft.part {
+            Part::Trigger => matches!(
+                draft.boundary,
+                Boundary::Runtime | Boundary::Network | Boundary::Configuration
+            ),
+            _ => matches!(draft.id, "pause-exceeds-margin" | "late-renewal"),
+        };
+        if starves && draft.rule.code != rule::LP018.code {
+            draft.confidence = Confidence::Possible;
+        }
     }
 }
 

@@ -23,8 +23,9 @@ pub fn ended_early(story: &Story<'_>) -> Truth {
     }
 }
 
-/// By the store's own deadline, or by its record of the renewals.
-fn by_store(story: &Story<'_>) -> Truth {
+/// The same, by the store's own deadline, or by its record of the renewals: an owner's log plays no part.
+#[must_use]
+pub fn by_store(story: &Story<'_>) -> Truth {
     let loss = story.loss.as_ref();
     let Some(grant) = loss.and_then(|loss| story.grants.get(loss.grant?)) else {
         return Truth::CannotTell;
