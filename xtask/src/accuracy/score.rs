@@ -244,6 +244,20 @@ mod tests {
     }
 
     #[test]
+    fn a_stall_without_a_reason_is_right_where_the_reason_was_taken_away() {
+        let stalled = r#"{"schema":"leaseproof.diagnosis/1","verdict":"proven","causes":[{"rule":"LP023","rank":1,"confidence":"certain","boundary":"runtime"}]}"#;
+        let diagnosis = Diagnosis::read(stalled.as_bytes()).expect("a diagnosis");
+        let mut truth = truth(FROZEN);
+        assert!(!Score::of(&diagnosis, &truth).top1);
+        truth.missing = vec!["runtime".to_owned()];
+        let score = Score::of(&diagnosis, &truth);
+        assert!(
+            score.top1 && score.certain && score.certain_but_wrong.is_empty(),
+            "{score:?}"
+        );
+    }
+
+    #[test]
     fn what_is_no_diagnosis_is_refused() {
         for text in ["", "{}", "[]", r#"{"schema":"leaseproof.verdict/1","causes":[]}"#] {
             assert!(Diagnosis::read(text.as_bytes()).is_err(), "{text}");
