@@ -139,8 +139,8 @@ fn write(line: &Line<'_>, text: &str, about: super::Named, reading: &mut Reading
         () => None,
     };
     match decision {
-        // A file that speaks of its own lease is an owner's, and what it refuses is its own work.
-        Some(Decision::Rejected) if own => {
+        // A file that speaks of its own lease is an owner's, and what it refuses without a token is its own work.
+        Some(Decision::Rejected) if own && !about.has_token => {
             let says = OwnerSays::WriteRefused {
                 key: about.key,
                 token: about.token,
