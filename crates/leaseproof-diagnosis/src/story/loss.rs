@@ -258,9 +258,8 @@ fn of_takeover<'e>(story: &Story<'e>, takeover: Takeover<'e>) -> Loss<'e> {
                 .is_none_or(|((last, taken), ttl)| taken.earliest <= last.latest.saturating_add(ttl + ttl / 4))
     };
     let told = story.owners.get(loser).and_then(|owner| {
-        let told = owner.says.iter().copied().filter(|record| is_loss(record));
-        told.filter(|record| last.is_none_or(|last| story.before(last, record) != Truth::No))
-            .next()
+        let mut told = owner.says.iter().copied().filter(|record| is_loss(record));
+        told.find(|record| last.is_none_or(|last| story.before(last, record) != Truth::No))
     });
     let mut lines: Vec<&Record> = last.into_iter().collect();
     lines.push(taken);
