@@ -18,6 +18,26 @@ pub fn advice(cause: &str) -> (&'static str, &'static str) {
             "find who stops it, and let the work check the lease's validity at each act; what may still be under way at the stop only a fence at the resource can refuse",
             CAPTURE,
         ),
+        "deleted-by-another" => (
+            "let a release compare the holder in the same request as it deletes (a script, a transaction), and find who deletes without",
+            "don't raise the TTL: it was not the time that ended it",
+        ),
+        "ended-early" => (
+            "find who deleted or overwrote the key (the store's own record with addresses: MONITOR, an audit log), and whether the store evicts",
+            "don't raise the TTL: it was not the time that ended it",
+        ),
+        "store-clock-stepped" => (
+            "keep the store's host from stepping its clock (slew it), and fence the resource: leases end by that clock",
+            LONGER,
+        ),
+        "gone-silent" => (
+            "look at the host for what ended it: dmesg for the OOM killer, the engine's events, the exit status",
+            "don't shorten the TTL below what a pause needs, to have a faster takeover",
+        ),
+        "budget-invalid" => (
+            "lower the heartbeat until the margin holds the worst pause that the plan names: leaseproof check",
+            LONGER,
+        ),
         "stopped-inside-collection" => (
             "look for who stopped the process over that span (container engine, freezer, debugger, swap, the host); the collector needs no tuning for this",
             "don't tune the collector: its log only holds a stop that was not its own",

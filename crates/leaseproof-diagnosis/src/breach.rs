@@ -6,12 +6,14 @@
 
 use crate::story::Story;
 use crate::story::act::{Act, ActKind};
+use crate::story::early::{after_a_grant, ended_early};
+use crate::story::grant::takeovers;
 use crate::story::loss::{is_loss, late_acts};
 use crate::story::stop::Who;
 use crate::words::{clock, document, span};
 use leaseproof_evidence::place::FileId;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{Decision, OwnerSays, ResourceSays, Says};
+use leaseproof_evidence::says::{Decision, MoveKind, OwnerSays, ResourceSays, Says, StoreSays};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::diagnosis::{Breach, BreachSeen, Covered, Seen};
 use leaseproof_model::name::Token;
@@ -35,7 +37,7 @@ pub fn breach(story: &Story<'_>) -> Breach {
     two_believers_by_word(story, &mut broken);
     broken.sort_by_key(|it: &BreachSeen| (it.seen, it.rule.clone()));
     let covered = covered(story);
-    let whole = covers_all(story, &covered);
+    let whole = covers_all(story, &covered).and_then(|()| no_doubt(story));
     let seen = match broken.first().map(|it| it.seen) {
         Some(Seen::Certainly) => Seen::Certainly,
         Some(_) => Seen::Possibly,
@@ -509,6 +511,74 @@ fn covered(story: &Story<'_>) -> Covered {
         store: store.into_iter().map(|file| story.name(file)).collect(),
         resource: names(&[SourceKind::Resource]),
     }
+}
+
+/// What keeps "no breach is on record" from being "nothing wrong": the files show a loss that they do not explain to
+/// its end.
+fn no_doubt(story: &Story<'_>) -> Result<(), String> {
+    let restart = story.evidence.records.iter().find(|record| {
+        let moved = matches!(
+            record.says,
+            Says::Store(StoreSays::Moved {
+                kind: MoveKind::Started | MoveKind::Flush | MoveKind::Failover | MoveKind::WritesDropped,
+                ..
+            })
+        );
+        moved && after_a_grant(story, record)
+    });
+    if let Some(record) = restart {
+        return Err(format!(
+            "the store may have forgotten what it had granted ({})",
+            story.evidence.show(record.place)
+        ));
+    }
+    for (index, grant) in story.grants.iter().enumerate().filter(|(_, grant)| grant.was_lost()) {
+        let followed = story
+            .grants
+            .iter()
+            .skip(index + 1)
+            .any(|next| next.key == grant.key && next.holder != grant.holder);
+        if grant.owner.is_none() && followed {
+            return Err(format!(
+                "whose lease it was that {} had is not on record",
+                grant.holder.as_deref().unwrap_or("somebody")
+            ));
+        }
+        // One act may be under way at the end. More of them, or any after an end that nobody could foresee, leave a doubt.
+        let early = story.loss.as_ref().is_some_and(|loss| loss.grant == Some(index)) && ended_early(story).is_yes();
+        let acts = late_acts(story, index)
+            .filter(|(act, _)| matches!(act.kind, ActKind::WriteSeen(_) | ActKind::WriteSaid))
+            .count();
+        if acts > usize::from(!early) {
+            return Err(format!(
+                "{acts} writes of {} came after the end of its lease, or at it, and may have been checked before",
+                story.owner_name(grant.owner)
+            ));
+        }
+    }
+    if crate::causes::renewals_unapplied(story) {
+        return Err("an owner logs renewals that the store's record does not have".to_owned());
+    }
+    for it in takeovers(story) {
+        let again = story.owners.get(it.loser).is_some_and(|owner| {
+            owner.says.iter().any(|record| {
+                matches!(record.says, Says::Owner(OwnerSays::Acquired { .. }))
+                    && story.before(it.taken, record) == Truth::Yes
+            })
+        });
+        let on = story.acts.iter().filter(|act| {
+            act.owner == Some(it.loser)
+                && act.kind != ActKind::WriteSeen(Decision::Rejected)
+                && story.before(it.taken, act.by) == Truth::Yes
+        });
+        if !again && on.count() > 1 {
+            return Err(format!(
+                "{} went on as the holder after another had acquired the lease, by the owners' own words",
+                story.owner_name(Some(it.loser))
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Owner, store and resource are covered for the window, or what is missing of them.

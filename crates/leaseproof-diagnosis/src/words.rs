@@ -92,3 +92,18 @@ pub fn loss(story: &crate::story::Story<'_>) -> Option<String> {
     }
     Some(text)
 }
+
+/// Whether a reason is the store's refusal, and not a client's own clock.
+#[must_use]
+pub fn is_refusal(why: &str) -> bool {
+    let why = why.to_ascii_lowercase();
+    [
+        "not the holder",
+        "no longer owned",
+        "not owned",
+        "not held",
+        "not found",
+    ]
+    .iter()
+    .any(|words| why.contains(words))
+}

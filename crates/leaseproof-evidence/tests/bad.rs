@@ -526,3 +526,58 @@ fn words_with_fields_ok() {
     };
     assert_eq!((*decision, *serial), (Decision::Rejected, Some(18)));
 }
+
+/// Writes without a token are read where they name the key, and what nobody answered is no refusal.
+#[test]
+fn writes_without_a_token_ok_and_bad() {
+    let options = Options {
+        key: Some("locks/orders".to_owned()),
+        ..Options::default()
+    };
+    let said = |text: &str| -> Vec<&'static str> {
+        let evidence = read(&[bytes("m", text.as_bytes())], &options);
+        evidence.records.iter().map(|record| record.says.name()).collect()
+    };
+    for (line, wanted) in [
+        (
+            "2026-11-30T18:20:06.001Z INFO storage: write accepted key=locks/orders client=worker-a\n",
+            vec!["resource write"],
+        ),
+        (
+            "2026-11-30T18:20:06.001Z INFO storage: write accepted client=worker-a\n",
+            vec![],
+        ),
+        (
+            "10.0.0.7 - worker-a [30/Nov/2026:18:20:06 +0000] \"POST /locks/orders HTTP/1.1\" 200 17 \"-\" \"w/1\"\n",
+            vec!["resource write"],
+        ),
+        (
+            "10.0.0.7 - worker-a [30/Nov/2026:18:20:06 +0000] \"POST /carts/7 HTTP/1.1\" 200 17 \"-\" \"w/1\"\n",
+            vec![],
+        ),
+        (
+            "{\"time\":\"2026-11-30T18:20:06.001Z\",\"method\":\"POST\",\"path\":\"/locks/orders\",\"status\":200,\"client\":\"worker-a\"}\n",
+            vec!["resource write"],
+        ),
+        (
+            "{\"time\":\"2026-11-30T18:20:06.001Z\",\"method\":\"GET\",\"path\":\"/locks/orders\",\"status\":200,\"client\":\"worker-a\"}\n",
+            vec![],
+        ),
+    ] {
+        assert_eq!(said(line), wanted, "{line}");
+    }
+    let failed = read(
+        &[bytes(
+            "m",
+            b"2026-11-30T18:20:05.124Z WARN lease renewal failed key=locks/orders: Connection refused\n",
+        )],
+        &options,
+    );
+    assert!(matches!(
+        failed.records[0].says,
+        Says::Owner(OwnerSays::RenewalFailed {
+            definite: Definite::Unknown,
+            ..
+        })
+    ));
+}

@@ -29,7 +29,15 @@ impl Score {
                 .iter()
                 .any(|it| it.0 == cause.rule && it.1 == diagnosis.boundary_of(cause))
         };
-        let right = |cause: &Cause| is(cause, &truth.fault) || is(cause, &truth.client_fault);
+        // Without what the runtime, the kernel or the engine says, nothing tells what stopped it: that it stood still, for
+        // no reason on record, is then all that can be known, and true.
+        let unattributed = truth.missing.iter().any(|it| it == "runtime")
+            && truth.fault.iter().any(|it| it.0 == "LP025" && it.1 == "runtime");
+        let right = |cause: &Cause| {
+            is(cause, &truth.fault)
+                || is(cause, &truth.client_fault)
+                || (unattributed && cause.rule == "LP023" && diagnosis.boundary_of(cause) == "runtime")
+        };
         let quiet = truth.fault.is_empty();
         let causes = &diagnosis.causes;
         let said = |cause: &Cause| format!("{}/{}/{}", cause.rule, diagnosis.boundary_of(cause), cause.confidence);
@@ -233,6 +241,20 @@ mod tests {
             assert_eq!(got, [*top1, *top3, *certain, *cannot_tell], "{name}: {score:?}");
             assert_eq!(score.certain_but_wrong.len(), *wrong, "{name}: {score:?}");
         }
+    }
+
+    #[test]
+    fn a_stall_without_a_reason_is_right_where_the_reason_was_taken_away() {
+        let stalled = r#"{"schema":"leaseproof.diagnosis/1","verdict":"proven","causes":[{"rule":"LP023","rank":1,"confidence":"certain","boundary":"runtime"}]}"#;
+        let diagnosis = Diagnosis::read(stalled.as_bytes()).expect("a diagnosis");
+        let mut truth = truth(FROZEN);
+        assert!(!Score::of(&diagnosis, &truth).top1);
+        truth.missing = vec!["runtime".to_owned()];
+        let score = Score::of(&diagnosis, &truth);
+        assert!(
+            score.top1 && score.certain && score.certain_but_wrong.is_empty(),
+            "{score:?}"
+        );
     }
 
     #[test]

@@ -82,6 +82,19 @@ fn wrong_calls_are_refused_with_one_message() {
 }
 
 #[test]
+fn a_plan_without_room_is_a_finding() {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = "[budget]\nttl = \"1s\"\nheartbeat = \"800ms\"\nrenew_timeout = \"200ms\"\nworst_pause = \"500ms\"\n";
+    std::fs::write(dir.path().join("leaseproof.toml"), plan).unwrap();
+    let folder = incident("no-room-bad");
+    let args = ["diagnose", folder.to_str().unwrap(), "--plan", "leaseproof.toml"];
+    let output = run(dir.path(), &args, "");
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_ne!(output.status.code(), Some(2), "{error}");
+    assert!(out(&output).contains("LP019"), "{}", out(&output));
+}
+
+#[test]
 fn nothing_in_the_files_is_no_pass() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::write(dir.path().join("empty.log"), "").unwrap();

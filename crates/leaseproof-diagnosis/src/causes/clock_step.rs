@@ -3,7 +3,7 @@
 use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::words::{clock, span};
-use leaseproof_evidence::record::Record;
+use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{ClockSays, Says};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
@@ -34,6 +34,7 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         .filter(|record| matches!(record.says, Says::Clock(ClockSays::JumpClaimed { .. })))
         .collect();
     match proof {
+        None if store_stepped(story).is_some() => of_store(story).into_iter().collect(),
         Some((record, by, stepped)) => vec![step(story, record, by, stepped, &claims)],
         None if claims.is_empty() => Vec::new(),
         None => claim(story, &claims).into_iter().collect(),
@@ -143,5 +144,67 @@ pub fn evenly(story: &Story<'_>, claims: &[&Record]) -> bool {
                     span.earliest <= at.latest && span.latest >= at.earliest
                 })
         })
+    })
+}
+
+/// Two neighbours in a store's record between which its clock leapt ahead: the later stamps lie far behind the last line of
+/// every file that is not the store's, or the record goes back again.
+pub fn store_stepped<'e>(story: &Story<'e>) -> Option<(&'e Record, &'e Record, i64)> {
+    let others = story
+        .evidence
+        .records
+        .iter()
+        .filter(|record| !matches!(record.source, SourceKind::Store))
+        .filter_map(|record| Some(story.at(record)?.latest))
+        .max()?;
+    let ttl = story.numbers.ttl.as_ref().map_or(0, |ttl| nanos(ttl.value));
+    let least = (ttl * 4).max(nanos(Duration::from_secs(60)));
+    let mut last: Option<(&Record, i64)> = None;
+    let mut found = None;
+    for record in story.of(SourceKind::Store) {
+        let Some(at) = story.at(record).map(|at| at.middle()) else {
+            continue;
+        };
+        if let Some((before, then)) = last
+            && before.place.file == record.place.file
+            && at - then >= least
+            && then <= others + least
+            && at > others + least
+        {
+            found = found.or(Some((before, record, at - then)));
+        }
+        last = Some((record, at));
+    }
+    found
+}
+
+fn of_store(story: &Story<'_>) -> Option<Draft> {
+    let (before, after, by) = store_stepped(story)?;
+    let amount = span(Duration::from_nanos(by.unsigned_abs()));
+    let mut evidence = vec![
+        story.cite(before),
+        story.cite_why(
+            after,
+            format!("{amount} later by its stamp, and no other file goes that far"),
+        ),
+    ];
+    evidence.extend(
+        story
+            .loss
+            .iter()
+            .flat_map(|loss| cite(story, loss.lines.iter().copied())),
+    );
+    Some(Draft {
+        id: "store-clock-stepped",
+        rule: &rule::LP018,
+        confidence: Confidence::Likely,
+        boundary: Boundary::Store,
+        part: Part::Trigger,
+        weight: 13,
+        says: format!(
+            "the store's clock leapt ahead by about {amount}, by the stamps of its own record: what lasts by its wall clock ended there"
+        ),
+        evidence,
+        against: Vec::new(),
     })
 }

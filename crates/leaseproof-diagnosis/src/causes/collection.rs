@@ -75,7 +75,7 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
         let both = suspect.cpu.is_some() && suspect.usual.is_some();
         let confidence = match (
             fits,
-            both || suspect.usual.is_some_and(|(count, _)| count >= 10),
+            suspect.cpu.is_some() || suspect.usual.is_some_and(|(count, _)| count >= 10),
             loser,
             against.len(),
         ) {
@@ -93,7 +93,12 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
             part: Part::Trigger,
             weight: 21,
             says: format!(
-                "the process was stopped from outside for about {}{at}, in the middle of `{operation}`: {}; the collection is a false suspect",
+                "the process was {} for about {}{at}, in the middle of `{operation}`: {}; the collection is a false suspect",
+                if both {
+                    "stopped from outside"
+                } else {
+                    "stopped from outside, or kept from its CPU or its memory,"
+                },
                 span(stop.took),
                 why(&suspect)
             ),

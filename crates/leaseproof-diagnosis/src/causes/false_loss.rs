@@ -57,7 +57,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             return vec![Draft {
                 id: "false-loss",
                 rule: &rule::LP016,
-                confidence: Confidence::Likely,
+                // What another owner gave up cost this one nothing.
+                confidence: match story.loss.as_ref().and_then(|loss| loss.owner) {
+                    Some(loser) if loser != index => Confidence::Possible,
+                    _ => Confidence::Likely,
+                },
                 boundary: Boundary::LockClient,
                 part: Part::Trigger,
                 weight: 12,

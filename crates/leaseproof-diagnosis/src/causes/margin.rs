@@ -3,7 +3,7 @@
 use super::{Draft, Part};
 use crate::story::Story;
 use crate::story::act::ActKind;
-use crate::story::fit::{Fit, fit, is_the_losers};
+use crate::story::fit::{Fit, contradicted, fit, is_the_losers};
 use crate::story::stop::{How, Who};
 use crate::words::span;
 use leaseproof_evidence::record::Record;
@@ -20,7 +20,32 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     pause(story, margin)
         .or_else(|| worst_gap(story, margin))
         .into_iter()
+        .chain(no_room(story, margin))
         .collect()
+}
+
+/// The plan's own numbers contradict each other: it names a worst pause that its margin does not hold.
+fn no_room(story: &Story<'_>, margin: Duration) -> Option<Draft> {
+    let plan = story.numbers.plan?;
+    if margin > plan.worst_pause || story.loss.is_none() {
+        return None;
+    }
+    Some(Draft {
+        id: "budget-invalid",
+        rule: &rule::LP019,
+        confidence: Confidence::Certain,
+        boundary: Boundary::Configuration,
+        part: Part::Ground,
+        weight: 41,
+        says: format!(
+            "the plan names a worst pause of {}, and its numbers leave {} ({}): a pause that it expects itself costs the lease",
+            span(plan.worst_pause),
+            span(margin),
+            story.numbers.shown()
+        ),
+        evidence: numbers(story),
+        against: Vec::new(),
+    })
 }
 
 /// The stop that was seen is longer than the margin.
@@ -31,6 +56,10 @@ fn pause(story: &Story<'_>, margin: Duration) -> Option<Draft> {
         .filter(|stop| stop.who != Who::Store && !matches!(stop.how, How::Killed { .. }) && stop.took > margin)
         .filter(|stop| {
             is_the_losers(story, stop) != Truth::No && matches!(fit(story, stop), Fit::Covers | Fit::Unplaced)
+        })
+        .filter(|stop| {
+            let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+            loser.is_none_or(|loser| contradicted(story, stop, loser).is_none())
         })
         .max_by_key(|stop| {
             (
@@ -83,8 +112,9 @@ fn worst_gap(story: &Story<'_>, margin: Duration) -> Option<Draft> {
     Some(Draft {
         id: "late-renewal",
         rule: &rule::LP007,
-        confidence: if over && story.numbers.plan.is_some() {
-            Confidence::Certain
+        // That they came late says nothing of what made them late: never certain, and little where the owner tried.
+        confidence: if failed(after) {
+            Confidence::Possible
         } else {
             Confidence::Likely
         },
@@ -97,7 +127,9 @@ fn worst_gap(story: &Story<'_>, margin: Duration) -> Option<Draft> {
             span(late),
             span(margin),
             story.numbers.shown(),
-            if over {
+            if failed(after) {
+                "and the last of them failed"
+            } else if over {
                 "nothing need be broken for the lease to end there"
             } else {
                 "it was close"
@@ -106,6 +138,10 @@ fn worst_gap(story: &Story<'_>, margin: Duration) -> Option<Draft> {
         evidence,
         against: Vec::new(),
     })
+}
+
+fn failed(record: &Record) -> bool {
+    matches!(record.says, Says::Owner(OwnerSays::RenewalFailed { .. }))
 }
 
 /// The widest distance of two renewals of one owner or one grant.

@@ -9,8 +9,10 @@ mod blind_release;
 mod blind_renew;
 mod clock_step;
 mod collection;
+mod ended_early;
 mod false_loss;
 mod fence;
+mod gone;
 mod killed;
 mod machine;
 mod margin;
@@ -29,9 +31,9 @@ mod throttled;
 mod watchdog;
 
 use crate::advice::advice;
-use crate::story::Story;
+use crate::story::{Story, early};
 use leaseproof_model::diagnosis::{Boundary, Breach, Cause, Cited, Confidence};
-use leaseproof_model::rule::Rule;
+use leaseproof_model::rule::{self, Rule};
 
 /// The most lines that one cause names.
 const MOST: usize = 10;
@@ -82,7 +84,10 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
     drafts.extend(not_applied::causes(story));
     drafts.extend(watchdog::causes(story));
     drafts.extend(false_loss::causes(story));
-    drafts.extend(store_moved::causes(story, breach));
+    let moved = store_moved::causes(story, breach);
+    drafts.extend(ended_early::causes(story, &moved));
+    drafts.extend(moved);
+    drafts.extend(gone::causes(story));
     drafts.extend(store_paused::causes(story));
     drafts.extend(queue::causes(story));
     drafts.extend(outside::causes(story));
@@ -96,6 +101,9 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
     drafts.extend(retention::causes(breach));
     drafts.extend(margin::causes(story));
     drafts.extend(fence::causes(story, breach));
+    if early::by_store(story).is_yes() {
+        before_its_time(&mut drafts);
+    }
     exclude(&mut drafts);
     drafts.sort_by_key(|draft| (tier(draft), draft.confidence, draft.weight));
     drafts
@@ -119,6 +127,11 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
         .collect()
 }
 
+/// Whether an owner logs renewals that the store's record does not have.
+pub fn renewals_unapplied(story: &Story<'_>) -> bool {
+    !not_applied::causes(story).is_empty()
+}
+
 /// First what cost the lease, or broke another's, as long as it is at least likely; then what made the harm of it, and the
 /// ground on which it grew; then what is only possible.
 fn tier(draft: &Draft) -> u8 {
@@ -128,6 +141,23 @@ fn tier(draft: &Draft) -> u8 {
         (Part::Ground, _) => 1,
         _ if afterwards => 1,
         _ => 0,
+    }
+}
+
+/// A lease that the store ended before its time was not lost for want of renewals: whatever kept its owner from them did
+/// not cost it.
+fn before_its_time(drafts: &mut [Draft]) {
+    for draft in drafts {
+        let starves = match draft.part {
+            Part::Trigger => matches!(
+                draft.boundary,
+                Boundary::Runtime | Boundary::Network | Boundary::Configuration
+            ),
+            _ => matches!(draft.id, "pause-exceeds-margin" | "late-renewal"),
+        };
+        if starves && draft.rule.code != rule::LP018.code {
+            draft.confidence = Confidence::Possible;
+        }
     }
 }
 

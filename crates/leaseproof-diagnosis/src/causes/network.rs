@@ -5,10 +5,11 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, fit, is_the_losers, owner_ran, store_worked};
+use crate::story::early::after_a_grant;
+use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Who};
-use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{Definite, NetworkSays, OwnerSays, Says, TimerKind, WhoEnded};
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::says::{Definite, MoveKind, NetworkSays, OwnerSays, Says, StoreSays, TimerKind, WhoEnded};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -24,18 +25,28 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let ran = owner_ran(story);
     // The owner said in time that it could not reach the store: it ran.
     let in_time = in_time(story, &owner_words);
-    let worked = store_worked(story);
+    // A lease that outlived its TTL was not ended in time: what got no answer may have met a store that stood still.
+    let late = overdue(story);
+    let down = store_was_down(story);
+    let worked = store_worked(story).filter(|_| late.is_none() && !down);
+    let waited = !owner_words.is_empty() && !ran.is_empty();
     let stopped = story.stops.iter().find(|stop| {
-        !matches!(stop.how, How::Gap { .. } | How::Throttled { .. })
+        !matches!(stop.how, How::Gap { .. })
             && fit(story, stop) == Fit::Covers
             && (stop.who == Who::Store || is_the_losers(story, stop) == Truth::Yes)
     });
     let both = !independent.is_empty() && (!in_time.is_empty() || !ran.is_empty());
     let confidence = match (story.loss.is_some(), stopped) {
         (_, Some(_)) => Confidence::Possible,
-        (true, None) if both && worked.is_some() => Confidence::Certain,
-        (true, None) if in_time.len() >= 2 && worked.is_some() => Confidence::Certain,
-        (true, None) if both || (worked.is_some() && !in_time.is_empty()) => Confidence::Likely,
+        _ if down => Confidence::Possible,
+        (true, None) if both && worked.is_some() && !others_too(story, &owner_words) => Confidence::Certain,
+        (true, None) if in_time.len() >= 2 && worked.is_some() && !others_too(story, &owner_words) => {
+            Confidence::Certain
+        }
+        // The others' ways were cut at the same time: it is the store, or what is before it.
+        (true, None) if others_too(story, &owner_words) => Confidence::Possible,
+        (true, None) if !in_time.is_empty() && !ran.is_empty() && late.is_none() => Confidence::Likely,
+        (true, None) if both || (worked.is_some() && (waited || !in_time.is_empty())) => Confidence::Likely,
         (false, None) if !independent.is_empty() => Confidence::Likely,
         _ => Confidence::Possible,
     };
@@ -141,7 +152,7 @@ fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
 }
 
 /// The losing owner's own words about its connection.
-fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
+pub fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
     let loser = story.loss.as_ref().and_then(|loss| loss.owner);
     story
         .owners
@@ -149,20 +160,74 @@ fn owner_words<'e>(story: &Story<'e>) -> Vec<&'e Record> {
         .enumerate()
         .filter(|(index, _)| loser.is_none_or(|loser| loser == *index))
         .flat_map(|(_, owner)| owner.says.iter().copied())
-        .filter(|record| {
-            matches!(
-                record.says,
-                Says::Owner(
-                    OwnerSays::Disconnected { .. }
-                        | OwnerSays::RenewalFailed {
-                            definite: Definite::Unknown,
-                            ..
-                        }
-                )
-            )
-        })
-        .filter(|record| in_window(story, record))
+        .filter(|record| is_unanswered(record))
+        .filter(|record| in_window(story, record) || was_waiting(story, record))
         .collect()
+}
+
+/// The store's server started anew within the window, or right after it: it was down, and no way to it could help.
+fn store_was_down(story: &Story<'_>) -> bool {
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    story.of(SourceKind::Store).any(|record| {
+        matches!(
+            record.says,
+            Says::Store(StoreSays::Moved {
+                kind: MoveKind::Started | MoveKind::Failover,
+                ..
+            })
+        ) && after_a_grant(story, record)
+            && window.zip(story.at(record)).is_none_or(|(window, at)| {
+                let window = window.widened(Duration::from_secs(2));
+                at.earliest <= window.latest && at.latest >= window.earliest
+            })
+    })
+}
+
+/// Another owner tells of a request without an answer, or of a connection that broke, at about the same time.
+pub fn others_too(story: &Story<'_>, words: &[&Record]) -> bool {
+    let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+    let moments: Vec<_> = words.iter().filter_map(|record| story.at(record)).collect();
+    story
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| loser.is_some_and(|loser| loser != *index))
+        .flat_map(|(_, owner)| owner.says.iter())
+        .filter(|record| is_unanswered(record))
+        .filter_map(|record| story.at(record))
+        .any(|at| {
+            let near = at.widened(Duration::from_secs(2));
+            moments
+                .iter()
+                .any(|it| it.earliest <= near.latest && it.latest >= near.earliest)
+        })
+}
+
+fn is_unanswered(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Owner(
+            OwnerSays::Disconnected { .. }
+                | OwnerSays::RenewalFailed {
+                    definite: Definite::Unknown,
+                    ..
+                }
+        )
+    )
+}
+
+/// A request that timed out was begun before: one that is told of a little after the end was under way within the window.
+fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
+    let Says::Owner(OwnerSays::RenewalFailed { why, .. }) = &record.says else {
+        return false;
+    };
+    let why = why.to_ascii_lowercase();
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    window.zip(story.at(record)).is_some_and(|(window, at)| {
+        at.earliest > window.latest
+            && at.earliest < window.latest.saturating_add(nanos(Duration::from_secs(15)))
+            && (why.contains("timeout") || why.contains("timed out"))
+    })
 }
 
 /// Those that it said before the lease was over: an owner that stood still says them only afterwards.

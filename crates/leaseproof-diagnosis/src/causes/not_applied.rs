@@ -5,8 +5,11 @@
 use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::act::ActKind;
+use crate::story::grant::Grant;
 use crate::words::clock;
 use leaseproof_evidence::record::Record;
+use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
 use leaseproof_model::truth::Truth;
@@ -19,7 +22,18 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let (Some(owner), Some(end)) = (grant.owner, grant.end) else {
         return Vec::new();
     };
-    let last = grant.renewals.last().copied().unwrap_or(grant.begun);
+    // Of a session of which only the end is on record, its owner says when it began.
+    let only_end = grant.begun.place == end.by.place;
+    let acquired = || {
+        story.owners.get(owner)?.says.iter().copied().rfind(|record| {
+            matches!(record.says, Says::Owner(OwnerSays::Acquired { .. })) && story.before(record, end.by) == Truth::Yes
+        })
+    };
+    let begun = match only_end {
+        true => acquired().unwrap_or(grant.begun),
+        false => grant.begun,
+    };
+    let last = grant.renewals.last().copied().unwrap_or(begun);
     let claims: Vec<&Record> = story
         .acts
         .iter()
@@ -39,6 +53,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         .grants
         .iter()
         .any(|grant| grant.renewals.iter().any(|record| record.place.file == file));
+    // A record that shows no renewals at all (a watch of the keys) shows that they were applied where the lease outlived
+    // the TTL of its grant.
+    if !shows && !ended_with_its_first_ttl(story, grant, begun) {
+        return Vec::new();
+    }
     let confidence = match (claims.len(), shows) {
         (2.., true) => Confidence::Certain,
         (_, true) | (2.., _) => Confidence::Likely,
@@ -72,4 +91,18 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         evidence,
         against: Vec::new(),
     }]
+}
+
+/// It lived for one TTL from its beginning, and no longer.
+fn ended_with_its_first_ttl(story: &Story<'_>, grant: &Grant<'_>, begun: &Record) -> bool {
+    // Its first deadline is on record, and no other one.
+    if grant.until.is_some() && grant.renewals.is_empty() {
+        return true;
+    }
+    let ttl = grant.ttl.or(story.numbers.ttl.as_ref().map(|ttl| ttl.value));
+    let (Some(ttl), Some(begun), Some(ended)) = (ttl, story.at(begun), grant.end.and_then(|end| end.at)) else {
+        return false;
+    };
+    let slack = ttl / 4 + std::time::Duration::from_millis(500);
+    ended.earliest <= begun.latest.saturating_add(nanos(ttl + slack))
 }

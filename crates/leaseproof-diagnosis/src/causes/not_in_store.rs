@@ -2,7 +2,9 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use crate::story::owner::stem;
+use leaseproof_evidence::record::SourceKind;
+use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
 use leaseproof_model::truth::Truth;
@@ -24,6 +26,14 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
                         .as_ref()
                         .is_some_and(|holder| grant.holder.as_ref() == Some(holder))
             });
+            // It was asked for there, and the record has no answers: it may well have been granted.
+            let asked = story.of(SourceKind::Store).any(|record| {
+                matches!(&record.says, Says::Store(StoreSays::Asked { holder: Some(holder), .. })
+                    if owner.answers_to(holder) || holder.starts_with(stem(&owner.name)))
+            });
+            if asked {
+                continue;
+            }
             // One other, unchanged holder before it and after it, and the store's record goes on beyond.
             let other = story.grants.iter().find(|grant| {
                 grant.sure

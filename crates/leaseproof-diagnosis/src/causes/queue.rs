@@ -7,8 +7,8 @@ use super::{Draft, Part};
 use crate::story::Story;
 use crate::words::span;
 use leaseproof_evidence::place::FileId;
-use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,6 +38,21 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
                 .or_default()
                 .push((*record, &**key));
         }
+    }
+    // By the store's record, the renewals that came over one connection.
+    for record in story.of(SourceKind::Store) {
+        let Says::Store(StoreSays::RenewalApplied {
+            key,
+            sender: Some(sender),
+            ..
+        }) = &record.says
+        else {
+            continue;
+        };
+        threads
+            .entry((record.place.file, None, Some(Arc::clone(sender))))
+            .or_default()
+            .push((record, &**key));
     }
     threads
         .values()
@@ -76,7 +91,10 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
             }
         }
     }
-    let round = median(rounds)?;
+    // Where no key came again, its first round was not even over.
+    let first_round = || Some(moments.iter().max()? - moments.iter().min()?);
+    let unfinished = rounds.is_empty();
+    let round = median(rounds).or_else(first_round)?;
     let count = i64::try_from(keys.len()).ok()?;
     let full = each.saturating_mul(count);
     // The thread is never idle: a round is as long as its renewals, one after the other.
@@ -91,11 +109,13 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
         return None;
     }
     let show = |nanos: i64| span(Duration::from_nanos(nanos.max(0).unsigned_abs()));
-    let (before, after, apart) = longest?;
-    let mut evidence = vec![
-        story.cite(before),
-        story.cite_why(after, format!("the same key, {} later", show(apart))),
-    ];
+    let mut evidence = match longest {
+        Some((before, after, apart)) => vec![
+            story.cite(before),
+            story.cite_why(after, format!("the same key, {} later", show(apart))),
+        ],
+        None => renewals.iter().take(3).map(|(record, _)| story.cite(record)).collect(),
+    };
     evidence.extend(
         story
             .numbers
@@ -121,9 +141,10 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
         part: Part::Trigger,
         weight: 19,
         says: format!(
-            "{} leases wait for one renewal thread, and each renewal takes {}: a round takes {}{}; neither the network nor a pause is to blame",
+            "{} leases wait for one renewal thread, and each renewal takes {}: a round takes {}{}{}; neither the network nor a pause is to blame",
             keys.len(),
             show(each),
+            if unfinished { "more than " } else { "" },
             show(round),
             ttl.map(|ttl| format!(", and the TTL is {}", show(ttl)))
                 .unwrap_or_default()

@@ -5,10 +5,11 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, contradicted, fit, is_the_losers, owner_ran};
+use crate::story::fit::{Fit, contradicted, fit, is_the_losers, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
 use leaseproof_evidence::record::SourceKind;
+use leaseproof_evidence::says::{Definite, OwnerSays, Says};
 use leaseproof_model::diagnosis::{Boundary, Cited, Confidence};
 use leaseproof_model::rule;
 use leaseproof_model::truth::Truth;
@@ -38,6 +39,33 @@ fn strength(story: &Story<'_>, stop: &Stop<'_>) -> u8 {
         _ if beats(story, stop) => 2,
         _ => 1,
     }
+}
+
+/// It is silent in its own log and at the resource, the store worked meanwhile and ended the lease in time, and the owner
+/// tells of no request without an answer: one that waits for an answer is as silent, and says so afterwards.
+fn nowhere(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> bool {
+    let Who::Owner(index) = stop.who else { return false };
+    let Some(at) = stop.span() else { return false };
+    let elsewhere = all
+        .iter()
+        .any(|other| other.who == stop.who && other.file != stop.file && fit(story, other) == Fit::Covers);
+    let told = story.owners.get(index).is_some_and(|owner| {
+        owner.says.iter().any(|record| {
+            matches!(
+                record.says,
+                Says::Owner(
+                    OwnerSays::Disconnected { .. }
+                        | OwnerSays::RenewalFailed {
+                            definite: Definite::Unknown,
+                            ..
+                        }
+                )
+            ) && story.at(record).is_some_and(|said| {
+                said.latest >= at.earliest && said.earliest <= at.latest.saturating_add(5_000_000_000)
+            })
+        })
+    });
+    elsewhere && !told && overdue(story).is_none() && store_worked(story).is_some()
 }
 
 /// A runtime's file that writes often by itself, and whose gap is far from usual.
@@ -85,10 +113,15 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
         _ if inside.is_some() => return None,
         (Fit::Apart, _) | (_, Truth::No) => return None,
         (Fit::Covers, Truth::Yes) if strong >= 2 && ran.is_empty() => Confidence::Certain,
+        (Fit::Covers, Truth::Yes) if ran.is_empty() && nowhere(story, stop, all) => Confidence::Certain,
         (Fit::Covers, _) => Confidence::Likely,
         (Fit::Unplaced, _) if strong >= 2 => Confidence::Likely,
         _ => Confidence::Possible,
     };
+    // A silence that explains no loss, or beside which the owner ran, is a silence.
+    if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran.is_empty()) {
+        return None;
+    }
     let at = stop
         .began
         .map(|began| format!(" from {}", clock(began)))

@@ -5,7 +5,7 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::grant::EndKind;
+use crate::story::early::{after_a_grant, ended_early};
 use crate::words::clock;
 use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{MoveKind, OwnerSays, Says, StoreSays};
@@ -36,15 +36,19 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
         .filter(|(record, kind, _)| {
             let grant = story.loss.as_ref().and_then(|loss| story.grants.get(loss.grant?));
             let before_it = grant.is_some_and(|grant| story.before(record, grant.begun) == Truth::Yes);
+            // A server's first start is no move; one after somebody had the lease is.
             let at_start = matches!(kind, MoveKind::Started | MoveKind::Stopped);
-            !(before_it || (at_start && (grant.is_some() || story.loss.is_none()) && !ended_early(story)))
+            // One that is shut down while nobody lost anything is shut down at the end.
+            let at_end = *kind == MoveKind::Stopped && story.loss.is_none();
+            !(before_it || at_end || (at_start && !after_a_grant(story, record)))
         })
         .collect();
     let Some((first, kind, what)) = moves.iter().min_by_key(|(_, kind, _)| order(*kind)).copied() else {
         return Vec::new();
     };
-    let early = ended_early(story);
+    let early = ended_early(story).is_yes();
     let overlap = two_held(story, breach);
+    let restarted = kind == MoveKind::Started;
     let lost_data = matches!(
         kind,
         MoveKind::WritesDropped | MoveKind::Eviction | MoveKind::Flush | MoveKind::Started | MoveKind::Failover
@@ -54,10 +58,12 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
         lost_data,
         early || overlap.is_some(),
     ) {
-        (true, true, true) => Confidence::Certain,
+        // After a restart with its data, a lease ends as it would have: it must have ended early, or been unknown.
+        (true, true, true) if !restarted || between(story, first) => Confidence::Certain,
+        (true, true, true) => Confidence::Likely,
         (true, true, false) | (true, false, true) => Confidence::Likely,
         // A failover that is on record, with nobody's loss beside it.
-        (false, true, _) if kind != MoveKind::Started => Confidence::Likely,
+        (false, true, _) => Confidence::Likely,
         _ => Confidence::Possible,
     };
     let mut evidence = cite(
@@ -114,24 +120,13 @@ fn window(story: &Story<'_>) -> Option<Interval> {
     })
 }
 
-/// It ended before its last deadline, and not by its holder.
-fn ended_early(story: &Story<'_>) -> bool {
-    let Some(grant) = story.loss.as_ref().and_then(|loss| story.grants.get(loss.grant?)) else {
-        return false;
-    };
-    let Some(end) = grant.end.filter(|end| end.kind != EndKind::Released) else {
-        return false;
-    };
-    if let Some(until) = grant.until {
-        return end.at.is_some_and(|at| at.before(until) == Truth::Yes);
-    }
-    let last = story.loss.as_ref().and_then(|loss| loss.renewed);
-    match (last, end.at, grant.ttl) {
-        (Some(last), Some(at), Some(ttl)) => {
-            at.latest < last.earliest.saturating_add(nanos(ttl)).saturating_sub(nanos(ttl / 10))
-        }
-        _ => false,
-    }
+/// It lies between the last renewal and the end.
+fn between(story: &Story<'_>, record: &Record) -> bool {
+    let window = story.loss.as_ref().and_then(|loss| loss.window(story));
+    window.zip(story.at(record)).is_some_and(|(window, at)| {
+        let window = window.widened(Duration::from_millis(500));
+        at.earliest <= window.latest && at.latest >= window.earliest
+    })
 }
 
 /// Two owners that both say that they hold the lease, at one time.

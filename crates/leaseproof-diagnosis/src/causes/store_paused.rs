@@ -3,13 +3,14 @@
 //! For: its own words, its container's, its file's gap, over the span in which the lease ran out; a client that gave up
 //! after two thirds of its time-out, which one that does not run can't. Against: work of the store in that span.
 
+use super::network::{others_too, owner_words};
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, fit, owner_ran, store_worked};
+use crate::story::fit::{Fit, fit, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
 use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::says::{Definite, OwnerSays, Says};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -23,7 +24,83 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         .filter(store)
         .filter(|stop| fit(story, stop) != Fit::Apart)
         .max_by_key(|stop| (fit(story, stop), positive(stop), stop.took));
-    best.and_then(|stop| draft(story, stop)).into_iter().collect()
+    let stood = best.and_then(|stop| draft(story, stop));
+    stood
+        .or_else(|| overdue_end(story))
+        .or_else(|| nobody_heard(story))
+        .into_iter()
+        .collect()
+}
+
+/// No line says that it stood still: but several owners lost touch with it at once, and ran.
+fn nobody_heard(story: &Story<'_>) -> Option<Draft> {
+    let words = owner_words(story);
+    let ran = owner_ran(story);
+    if words.is_empty() || ran.is_empty() || !others_too(story, &words) {
+        return None;
+    }
+    let mut evidence = cite(story, words.iter().copied().take(4));
+    evidence.extend(
+        ran.into_iter()
+            .take(2)
+            .map(|record| story.cite_why(record, "the owner ran all the while")),
+    );
+    Some(Draft {
+        id: "store-paused",
+        rule: &rule::LP017,
+        confidence: Confidence::Likely,
+        boundary: Boundary::Store,
+        part: Part::Trigger,
+        weight: 18,
+        says: "several owners lost touch with the store at once, while they ran: it stood still or was down, or what is before it was"
+            .to_owned(),
+        evidence,
+        against: Vec::new(),
+    })
+}
+
+/// No line says that it stood still: but the lease outlived its TTL while its owner's renewals got no answer.
+fn overdue_end(story: &Story<'_>) -> Option<Draft> {
+    let over = overdue(story)?;
+    let loss = story.loss.as_ref()?;
+    let owner = story.owners.get(loss.owner?)?;
+    let window = loss.window(story)?;
+    let unanswered: Vec<&Record> = owner
+        .says
+        .iter()
+        .copied()
+        .filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(
+                    OwnerSays::RenewalFailed {
+                        definite: Definite::Unknown,
+                        ..
+                    } | OwnerSays::Disconnected { .. }
+                )
+            ) && story
+                .at(record)
+                .is_some_and(|at| at.latest >= window.earliest && at.earliest <= window.latest)
+        })
+        .collect();
+    let first = unanswered.first()?;
+    let mut evidence = vec![story.cite_why(first, "no answer")];
+    evidence.extend(cite(story, unanswered.iter().copied().skip(1).take(2)));
+    evidence.extend(cite(story, loss.lines.iter().copied()));
+    Some(Draft {
+        id: "store-paused",
+        rule: &rule::LP017,
+        confidence: Confidence::Likely,
+        boundary: Boundary::Store,
+        part: Part::Trigger,
+        weight: 18,
+        says: format!(
+            "the store answered nothing, and ended the lease {} later than its TTL says: a store that runs ends it in time, so it stood still itself",
+            span(over)
+        ),
+        evidence,
+        against: Vec::new(),
+    })
 }
 
 fn positive(stop: &Stop<'_>) -> bool {
@@ -48,7 +125,9 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
     let confidence = match fits {
         _ if worked.is_some() => Confidence::Possible,
         Fit::Covers if positive(stop) && (client_ran || ends_with_the_loss(story, stop)) => Confidence::Certain,
-        Fit::Covers if positive(stop) || client_ran => Confidence::Likely,
+        Fit::Covers if positive(stop) => Confidence::Likely,
+        // Stores are silent for hours: their own silence counts only beside a sign that nothing was answered in it.
+        Fit::Covers if heard.is_some() || overdue(story).is_some() => Confidence::Likely,
         Fit::Unplaced if positive(stop) => Confidence::Likely,
         _ => Confidence::Possible,
     };

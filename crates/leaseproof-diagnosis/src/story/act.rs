@@ -75,10 +75,7 @@ pub fn acts<'e>(story: &Story<'e>) -> Vec<Act<'e>> {
         });
         let by_name = || {
             let sender = sender.as_deref()?;
-            story
-                .owners
-                .iter()
-                .position(|owner| owner.is_called(sender) || owner.name == sender)
+            story.owners.iter().position(|owner| owner.answers_to(sender))
         };
         acts.push(Act {
             by: record,

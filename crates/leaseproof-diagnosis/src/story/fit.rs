@@ -61,7 +61,7 @@ fn overlap(stop: &Stop<'_>, began: Interval, ended: Interval, window: Interval) 
 #[must_use]
 pub fn contradicted<'e>(story: &Story<'e>, stop: &Stop<'e>, owner: usize) -> Option<&'e Record> {
     let (began, ended) = (stop.began?, stop.ended?);
-    story.owners.get(owner)?.says.iter().copied().find(|record| {
+    signs_of(story, owner).find(|record| {
         story.at(record).is_some_and(|at| {
             // Half a stop may be a matter of clocks: a line must be well inside.
             let well = Duration::from_nanos((ended.earliest.saturating_sub(began.latest).max(0) / 10).unsigned_abs());
@@ -84,7 +84,9 @@ pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
         Who::Owner(index) => Truth::from(index == loser),
         Who::Store => Truth::No,
         Who::Machine | Who::Unknown => {
-            if contradicted(story, stop, loser).is_some() {
+            // A quota lets it run in slices.
+            let in_slices = matches!(stop.how, How::Throttled { .. });
+            if !in_slices && contradicted(story, stop, loser).is_some() {
                 return Truth::No;
             }
             if coincides(story, stop, loser) {
@@ -148,20 +150,45 @@ pub fn store_worked<'e>(story: &Story<'e>) -> Option<&'e Record> {
     story.of(SourceKind::Store).filter(works).find(inside)
 }
 
+/// Every sign of an owner's life: what it says, and what the resource got from it.
+pub fn signs_of<'s, 'e>(story: &'s Story<'e>, owner: usize) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
+    let says = story
+        .owners
+        .get(owner)
+        .map(|owner| owner.says.as_slice())
+        .unwrap_or_default();
+    let writes = story
+        .acts
+        .iter()
+        .filter(move |act| act.owner == Some(owner) && matches!(act.kind, super::act::ActKind::WriteSeen(_)));
+    says.iter().copied().chain(writes.map(|act| act.by))
+}
+
+/// By how much the lease outlived its TTL: a store that runs ends it in time, so it did not run itself, or the
+/// renewals that got no answer were applied all the same.
+#[must_use]
+pub fn overdue(story: &Story<'_>) -> Option<Duration> {
+    let loss = story.loss.as_ref()?;
+    let ttl = story.numbers.ttl.as_ref()?.value;
+    let (renewed, ended) = (loss.renewed?, loss.ended?);
+    let lived = Duration::from_nanos(ended.earliest.saturating_sub(renewed.latest).max(0).unsigned_abs());
+    // Stores look at their deadlines now and then: half a TTL and a second are ordinary.
+    lived
+        .checked_sub(ttl)
+        .filter(|over| *over > ttl / 2 + Duration::from_secs(1))
+}
+
 /// A sign that the owner ran while its lease ran out: it wrote something in the middle of the window.
 #[must_use]
 pub fn owner_ran<'e>(story: &Story<'e>) -> Vec<&'e Record> {
     let Some(loss) = story.loss.as_ref() else {
         return Vec::new();
     };
-    let (Some(window), Some(owner)) = (loss.window(story), loss.owner.and_then(|index| story.owners.get(index))) else {
+    let (Some(window), Some(owner)) = (loss.window(story), loss.owner) else {
         return Vec::new();
     };
     let fifth = window.latest.saturating_sub(window.earliest) / 5;
-    owner
-        .says
-        .iter()
-        .copied()
+    signs_of(story, owner)
         .filter(|record| {
             story.at(record).is_some_and(|at| {
                 at.earliest > window.earliest.saturating_add(fifth) && at.latest < window.latest.saturating_sub(fifth)

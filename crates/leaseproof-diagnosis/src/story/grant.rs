@@ -1,13 +1,16 @@
 //! What the store granted to whom, and how each grant ended, as the store's own records show it.
 
 use super::Story;
+use super::sender::is_bare;
 use crate::asked::Asked;
 use leaseproof_evidence::evidence::Evidence;
+use leaseproof_evidence::place::Place;
 use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::name::Token;
-use std::collections::BTreeMap;
+use leaseproof_model::truth::Truth;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -121,10 +124,11 @@ pub fn grants<'e>(story: &Story<'e>) -> Vec<Grant<'e>> {
         keyed.push((last, record));
     }
     keyed.sort_by_key(|(at, record)| (*at, record.place));
+    let granted = granted_asks(keyed.iter().map(|(_, record)| *record));
     let mut grants: Vec<Grant<'e>> = Vec::new();
     for (_, record) in keyed {
         if let Says::Store(said) = &record.says {
-            take(story, &mut grants, record, said);
+            take(story, &mut grants, record, said, granted.contains(&record.place));
         }
     }
     for grant in &mut grants {
@@ -133,7 +137,32 @@ pub fn grants<'e>(story: &Story<'e>) -> Vec<Grant<'e>> {
     grants
 }
 
-fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Record, said: &StoreSays) {
+/// The requests to take a lease that were granted, though no answer is on record: their sender asks no more, and a
+/// renewal of its is applied from inside a script, which compares the holder first.
+fn granted_asks<'e>(records: impl Iterator<Item = &'e Record>) -> BTreeSet<Place> {
+    let mut asked: BTreeMap<(&str, &str), Place> = BTreeMap::new();
+    let mut granted = BTreeSet::new();
+    for record in records {
+        match &record.says {
+            Says::Store(StoreSays::Asked {
+                key,
+                sender: Some(sender),
+                ..
+            }) => {
+                asked.insert((&**key, &**sender), record.place);
+            }
+            Says::Store(StoreSays::RenewalApplied {
+                key,
+                sender: Some(sender),
+                ..
+            }) if !is_bare(record) => granted.extend(asked.remove(&(&**key, &**sender))),
+            _ => {}
+        }
+    }
+    granted
+}
+
+fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Record, said: &StoreSays, granted: bool) {
     match said {
         StoreSays::Granted {
             key,
@@ -150,8 +179,8 @@ fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Record, 
             let held = grants
                 .iter()
                 .any(|grant| grant.end.is_none() && grant.key == *key && !is_over(story, grant, record));
-            if !held {
-                let new = new(key, holder.as_ref(), None, *ttl, None, record, false);
+            if !held || granted {
+                let new = new(key, holder.as_ref(), None, *ttl, None, record, granted);
                 begin(story, grants, new);
             }
         }
@@ -279,6 +308,14 @@ fn begin<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, new: Grant<'e>) {
         if same_holder && same_token {
             before.token = before.token.or(new.token);
             before.ttl = before.ttl.or(new.ttl);
+            // Set anew by its own holder, it is renewed.
+            let again = match (before.until, new.until) {
+                (Some(old), Some(until)) => until.earliest > old.earliest,
+                _ => !new.is_session && new.sure && story.before(before.begun, new.begun) == Truth::Yes,
+            };
+            if again {
+                before.renewals.push(new.begun);
+            }
             before.until = new.until.or(before.until);
             before.sure |= new.sure;
             return;
@@ -350,11 +387,11 @@ fn deleted_how(story: &Story<'_>, grant: &Grant<'_>, record: &Record) -> EndKind
     };
     if let Some(until) = grant.until {
         return match until.before(now) {
-            leaseproof_model::truth::Truth::Yes => EndKind::Expired,
-            leaseproof_model::truth::Truth::No => EndKind::Released,
+            Truth::Yes => EndKind::Expired,
+            Truth::No => EndKind::Released,
             // Within the second of its deadline: an expiry, unless its holder says that it let go just then.
-            leaseproof_model::truth::Truth::CannotTell if !let_go(story, now) => EndKind::Expired,
-            leaseproof_model::truth::Truth::CannotTell => EndKind::Deleted,
+            Truth::CannotTell if !let_go(story, now) => EndKind::Expired,
+            Truth::CannotTell => EndKind::Deleted,
         };
     }
     match (last_sign(story, grant), grant.ttl) {
@@ -396,6 +433,23 @@ fn owner_of(story: &Story<'_>, grant: &Grant<'_>) -> Option<usize> {
         let first = found.next()?;
         return found.next().is_none().then_some(first.0);
     }
+    if grant.is_session && grant.end.is_some_and(|end| end.by.place == grant.begun.place) {
+        // Only its end is on record: whose it was shows where another owner took over right after it.
+        let ended = grant.end?.at?;
+        let near = Interval {
+            earliest: ended.earliest.saturating_sub(nanos(Duration::from_millis(500))),
+            latest: ended.latest.saturating_add(nanos(Duration::from_millis(2500))),
+        };
+        return takeovers(story)
+            .into_iter()
+            .filter(|it| {
+                story
+                    .at(it.taken)
+                    .is_some_and(|at| at.earliest <= near.latest && at.latest >= near.earliest)
+            })
+            .map(|it| it.loser)
+            .next();
+    }
     // By the moment: exactly one owner says that it acquired within a second of it.
     let begun = story.at(grant.begun)?.widened(Duration::from_secs(1));
     let acquired = |record: &&&Record| matches!(record.says, Says::Owner(OwnerSays::Acquired { .. }));
@@ -411,4 +465,47 @@ fn owner_of(story: &Story<'_>, grant: &Grant<'_>) -> Option<usize> {
         .filter(|(_, owner)| owner.says.iter().filter(acquired).any(&near));
     let first = found.next()?;
     found.next().is_none().then_some(first.0)
+}
+
+/// One owner says that it acquired while another, which had, said of no end.
+#[derive(Copy, Clone, Debug)]
+pub struct Takeover<'e> {
+    /// Who had it before.
+    pub loser: usize,
+    /// The line with which the other one acquired it.
+    pub taken: &'e Record,
+}
+
+/// By the owners' own words, who took over from whom. The first of each.
+#[must_use]
+pub fn takeovers<'e>(story: &Story<'e>) -> Vec<Takeover<'e>> {
+    let mut found = Vec::new();
+    for (loser, owner) in story.owners.iter().enumerate() {
+        let mut acquired: Vec<&'e Record> = story
+            .owners
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| *index != loser)
+            .flat_map(|(_, next)| next.says.iter().copied())
+            .filter(|record| is_acquired(story, record))
+            .collect();
+        acquired.sort_by_key(|record| story.at(record).map(|at| at.earliest));
+        let taken = acquired.into_iter().find(|taken| {
+            let mut before = owner
+                .says
+                .iter()
+                .filter(|record| story.before(record, taken) == Truth::Yes);
+            let begun = before.clone().any(|record| is_acquired(story, record));
+            let last = before.rfind(|record| {
+                is_acquired(story, record) || matches!(record.says, Says::Owner(OwnerSays::Released { .. }))
+            });
+            begun && last.is_some_and(|record| is_acquired(story, record))
+        });
+        found.extend(taken.map(|taken| Takeover { loser, taken }));
+    }
+    found
+}
+
+fn is_acquired(story: &Story<'_>, record: &Record) -> bool {
+    matches!(&record.says, Says::Owner(OwnerSays::Acquired { key, .. }) if key.as_ref().is_none_or(|key| is_key(story, key)))
 }

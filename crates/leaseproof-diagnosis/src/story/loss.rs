@@ -2,7 +2,7 @@
 
 use super::Story;
 use super::act::Act;
-use super::grant::{EndKind, Grant, last_sign};
+use super::grant::{EndKind, Grant, Takeover, last_sign, takeovers};
 use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{Definite, OwnerSays, Says};
 use leaseproof_evidence::when::{Interval, nanos};
@@ -61,8 +61,20 @@ pub fn loss<'e>(story: &Story<'e>) -> Option<Loss<'e>> {
         .map(|(index, grant)| (harm(story, index, grant), index))
         // The greatest harm; of equal ones the first.
         .max_by_key(|(harm, index)| (*harm, usize::MAX - index));
-    if let Some((_, index)) = by_store {
-        return of_grant(story, index);
+    // Without late acts or a successor the store's record says little: owners that take over from each other say more.
+    let by_words = || {
+        takeovers(story)
+            .into_iter()
+            .find(|it| wanted(Some(it.loser)))
+            .map(|it| of_takeover(story, it))
+    };
+    match by_store {
+        Some((harm, index)) if harm >= 2 => return of_grant(story, index),
+        Some((_, index)) => return by_words().or_else(|| of_grant(story, index)),
+        None => {}
+    }
+    if let Some(loss) = by_words() {
+        return Some(loss);
     }
     let (index, told) = story
         .owners
@@ -95,7 +107,9 @@ pub fn is_loss(record: &Record) -> bool {
 /// Acts after it, then a successor, then that the owner is known.
 fn harm(story: &Story<'_>, index: usize, grant: &Grant<'_>) -> u32 {
     let late = late_acts(story, index).next().is_some();
-    u32::from(late) * 4 + u32::from(successor(story, index).is_some()) * 2 + u32::from(grant.owner.is_some())
+    let followed = successor(story, index).is_some()
+        || (grant.is_session && takeovers(story).iter().any(|it| Some(it.loser) == grant.owner));
+    u32::from(late) * 4 + u32::from(followed) * 2 + u32::from(grant.owner.is_some())
 }
 
 /// What the grant's owner did after its end, without acquiring anew: possibly (`CannotTell`) or surely (`Yes`).
@@ -189,8 +203,15 @@ fn of_grant<'e>(story: &Story<'e>, index: usize) -> Option<Loss<'e>> {
     // A record that shows no renewals at all (a session's log) dates the last one by the TTL alone.
     // A deadline that the store wrote dates the last renewal better than a stamp of whole seconds.
     let by_deadline = grant.until.zip(ttl).map(|(until, ttl)| until.shifted(-nanos(ttl)));
+    // It lived longer than its TTL: it was renewed, and only its owner says when.
+    let by_word = || {
+        let (owner, begun, ended) = (grant.owner?, story.at(grant.begun)?, end.at?);
+        let lived_on = ended.earliest > begun.latest.saturating_add(nanos(ttl? + ttl? / 4));
+        let last = last_claim(story, owner, end.by).filter(|_| lived_on)?;
+        story.at(last)
+    };
     let renewed = if grant.renewals.is_empty() {
-        by_deadline.or_else(by_ttl).or(at_store)
+        by_deadline.or_else(by_ttl).or_else(by_word).or(at_store)
     } else {
         by_deadline.or(at_store)
     };
@@ -211,6 +232,47 @@ fn of_grant<'e>(story: &Story<'e>, index: usize) -> Option<Loss<'e>> {
         told,
         lines,
     })
+}
+
+/// The owner's last word, before a line, by which it still had the lease.
+fn last_claim<'e>(story: &Story<'e>, owner: usize, before: &Record) -> Option<&'e Record> {
+    story.owners.get(owner)?.says.iter().copied().rfind(|record| {
+        matches!(
+            record.says,
+            Says::Owner(OwnerSays::Renewed { .. } | OwnerSays::Acquired { .. })
+        ) && story.before(record, before) == Truth::Yes
+    })
+}
+
+fn of_takeover<'e>(story: &Story<'e>, takeover: Takeover<'e>) -> Loss<'e> {
+    let Takeover { loser, taken } = takeover;
+    let last = last_claim(story, loser, taken);
+    // A client that logs no renewals does not say when its last one was.
+    let ttl = story.numbers.ttl.as_ref().map(|ttl| nanos(ttl.value));
+    let fresh = |record: &&Record| {
+        !matches!(record.says, Says::Owner(OwnerSays::Acquired { .. }))
+            || story
+                .at(record)
+                .zip(story.at(taken))
+                .zip(ttl)
+                .is_none_or(|((last, taken), ttl)| taken.earliest <= last.latest.saturating_add(ttl + ttl / 4))
+    };
+    let told = story.owners.get(loser).and_then(|owner| {
+        let mut told = owner.says.iter().copied().filter(|record| is_loss(record));
+        told.find(|record| last.is_none_or(|last| story.before(last, record) != Truth::No))
+    });
+    let mut lines: Vec<&Record> = last.into_iter().collect();
+    lines.push(taken);
+    lines.extend(told);
+    Loss {
+        owner: Some(loser),
+        grant: None,
+        successor: None,
+        renewed: last.filter(fresh).and_then(|record| story.at(record)),
+        ended: story.at(taken),
+        told,
+        lines,
+    }
 }
 
 fn of_owner<'e>(story: &Story<'e>, index: usize, told: &'e Record) -> Loss<'e> {

@@ -88,6 +88,12 @@ impl<'e> Owner<'e> {
         self.ids.iter().any(|id| named(id))
     }
 
+    /// Whether a resource's name for whoever wrote is this owner's: a holder's name, or what its file is called.
+    #[must_use]
+    pub fn answers_to(&self, sender: &str) -> bool {
+        self.is_called(sender) || self.name == sender || has_word(&self.name, sender)
+    }
+
     /// Whether an author is this owner: `None` where nothing tells.
     #[must_use]
     pub fn is_author(&self, author: &Author) -> Option<bool> {

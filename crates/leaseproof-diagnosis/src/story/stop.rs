@@ -166,6 +166,7 @@ pub fn stops<'e>(story: &Story<'e>) -> Vec<Stop<'e>> {
     words(story, &mut stops);
     throttled(story, &mut stops);
     gaps(story, &mut stops);
+    no_sign(story, &mut stops);
     stops.retain(|stop| stop.took >= SHORTEST || matches!(stop.how, How::Killed { .. }));
     stops.sort_by_key(|stop| std::cmp::Reverse(stop.took));
     stops
@@ -596,21 +597,54 @@ fn throttled<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
         let (Some(from), Some(to), Some(grown)) = (story.at(before), story.at(record), value.checked_sub(old)) else {
             continue;
         };
-        let apart = to.middle().saturating_sub(from.middle()).max(1);
-        #[expect(clippy::cast_precision_loss, reason = "a share, for people")]
-        let share = grown as f64 / apart as f64;
-        if share >= 0.5 && grown > 0 {
+        if grown == 0 {
+            continue;
+        }
+        // The counter grows when a wait is over: what it grew by may have begun before the last look.
+        let began = from
+            .middle()
+            .min(to.middle().saturating_sub(i64::try_from(grown).unwrap_or(i64::MAX)));
+        let known = stops.iter_mut().find(|stop| {
+            matches!(stop.how, How::Throttled { .. })
+                && stop.file == record.place.file
+                && stop
+                    .lines
+                    .first()
+                    .is_some_and(|line| line.author.container == record.author.container)
+                && share(stop.took, grown, stop.began, to) >= 0.5
+        });
+        if let Some(known) = known {
+            known.how = How::Throttled {
+                share: share(known.took, grown, known.began, to).min(1.0),
+            };
+            known.took += Duration::from_nanos(grown);
+            known.ended = Some(to);
+            known.lines.push(record);
+            continue;
+        }
+        let began = Some(Interval::exact(began));
+        let share = share(Duration::ZERO, grown, began, to);
+        if share >= 0.5 {
             stops.push(Stop {
                 who: whose(story, record.place.file, &record.author),
                 how: How::Throttled { share: share.min(1.0) },
-                began: Some(from),
+                began,
                 ended: Some(to),
-                took: Duration::from_nanos(grown.min(apart.unsigned_abs())),
+                took: Duration::from_nanos(grown),
                 lines: vec![before, record],
                 file: record.place.file,
             });
         }
     }
+}
+
+/// Which part of a span was spent waiting for the quota.
+#[expect(clippy::cast_precision_loss, reason = "a share, for people")]
+fn share(took: Duration, grown: u64, began: Option<Interval>, to: Interval) -> f64 {
+    let whole = began
+        .map_or(0, |began| to.middle().saturating_sub(began.middle()))
+        .max(1);
+    (took.as_nanos() as f64 + grown as f64) / whole as f64
 }
 
 /// Gaps that are wide for their own file. They say "did not run, or had nothing to say".
@@ -649,13 +683,7 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
             .map_or(Who::Unknown, Who::Owner),
         _ => whose(story, file, &author),
     };
-    // Who holds nothing has nothing to say.
-    let idle = lines.first().is_some_and(|record| {
-        matches!(
-            record.says,
-            Says::Owner(OwnerSays::Waiting { .. } | OwnerSays::Released { .. } | OwnerSays::Lost { .. })
-        )
-    });
+    let idle = lines.first().is_some_and(|record| has_nothing_to_say(record));
     // A store that did something meanwhile, by any of its files, did not stand still.
     let worked = kind == SourceKind::Store
         && gap.wall.is_some_and(|(from, to)| {
@@ -677,4 +705,61 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
         lines,
         file,
     })
+}
+
+/// Spans in which an owner that writes often gave no sign at all: nothing at the resource, nothing in its own log. The
+/// widest of each.
+fn no_sign<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
+    for index in 0..story.owners.len() {
+        let writes = story
+            .acts
+            .iter()
+            .filter(|act| act.owner == Some(index) && matches!(act.kind, super::act::ActKind::WriteSeen(_)));
+        if writes.count() < 8 {
+            continue;
+        }
+        let mut signs: Vec<(i64, &'e Record)> = super::fit::signs_of(story, index)
+            .filter_map(|record| Some((story.at(record)?.middle(), record)))
+            .collect();
+        signs.sort_by_key(|(at, record)| (*at, record.place));
+        let mut apart: Vec<(i64, &'e Record, &'e Record)> = signs
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [(from, before), (to, after)] => Some((to.saturating_sub(*from), *before, *after)),
+                _ => None,
+            })
+            .filter(|(_, before, _)| !has_nothing_to_say(before))
+            .collect();
+        apart.sort_by_key(|(apart, ..)| *apart);
+        let (Some((median, ..)), Some((widest, before, after))) = (apart.get(apart.len() / 2), apart.last()) else {
+            continue;
+        };
+        let took = Duration::from_nanos(widest.max(&0).unsigned_abs());
+        let usual = Duration::from_nanos(median.max(&0).unsigned_abs());
+        if took >= SHORTEST && took > usual * 5 {
+            stops.push(Stop {
+                who: Who::Owner(index),
+                how: How::Gap { usual },
+                began: story.at(before),
+                ended: story.at(after),
+                took,
+                lines: vec![before, after],
+                file: before.place.file,
+            });
+        }
+    }
+}
+
+/// Who holds nothing has nothing to say.
+fn has_nothing_to_say(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Owner(
+            OwnerSays::Waiting { .. }
+                | OwnerSays::Released { .. }
+                | OwnerSays::Lost { .. }
+                | OwnerSays::SessionLost { .. }
+                | OwnerSays::WriteRefused { .. }
+        )
+    )
 }

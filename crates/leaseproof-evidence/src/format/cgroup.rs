@@ -50,6 +50,7 @@ fn poll(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'stat
             let begins = text.starts_with("frozen")
                 || text.starts_with("freeze=")
                 || text.starts_with("populated ")
+                || text.starts_with("populated=")
                 || text.starts_with("cgroup.events");
             if !begins {
                 return None;

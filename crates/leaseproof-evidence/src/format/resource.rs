@@ -1,6 +1,6 @@
 //! Logs of the protected resource: which write came with which token, and what became of it.
 
-use super::scan::{after, field, whole};
+use super::scan::{after, field, has, whole};
 use crate::patterns::ResourceLine;
 use crate::reading::Reading;
 use crate::reading::line::Line;
@@ -66,6 +66,14 @@ fn decision(text: &str) -> Decision {
     }
 }
 
+/// Whether a path or a name is that of the key that is asked about. A write without a token is one only there.
+fn names_key(reading: &Reading<'_>, path: &str) -> bool {
+    reading.options.key.as_deref().is_some_and(|key| {
+        let last = key.rsplit([':', '/']).next().unwrap_or(key);
+        has(path, key) || (last.len() > 3 && has(path, last))
+    })
+}
+
 fn text_of(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -100,9 +108,25 @@ fn json(line: &Line<'_>, fields: &Map<String, Value>, reading: &mut Reading<'_>)
     let found = ["accepted", "decision", "status", "result", "outcome", "verdict", "code"]
         .iter()
         .find_map(|name| text_of(fields.get(*name)?));
+    let named = |names: &[&str]| -> Option<Arc<str>> {
+        names.iter().find_map(|name| text_of(fields.get(*name)?)).map(Arc::from)
+    };
+    let key = named(&["key", "resource", "path", "object", "uri", "url"]);
+    // A request that changes something, to the very thing that the key protects.
+    let bare_write = || {
+        let method = named(&["method", "verb", "request_method"])?;
+        let writes = ["PUT", "POST", "PATCH", "DELETE"].contains(&&*method.to_ascii_uppercase());
+        (writes && names_key(reading, key.as_deref()?)).then_some(())
+    };
     let (by, token) = match given {
-        Some(token) => ("plan", token),
-        None => ("json-write", known()?),
+        Some(token) => ("plan", Some(token)),
+        None => match known() {
+            Some(token) => ("json-write", Some(token)),
+            None => {
+                bare_write()?;
+                ("json-write", None)
+            }
+        },
     };
     let decision = match &found {
         Some(found) => decision(found),
@@ -119,11 +143,10 @@ fn json(line: &Line<'_>, fields: &Map<String, Value>, reading: &mut Reading<'_>)
     if decision == Decision::Unknown && by != "plan" {
         return None;
     }
-    let named = |names: &[&str]| names.iter().find_map(|name| text_of(fields.get(*name)?)).map(Arc::from);
     let says = ResourceSays::Write {
-        token: token.parse().ok().map(Token),
+        token: token.and_then(|token| token.parse().ok()).map(Token),
         decision,
-        key: named(&["key", "resource", "path", "object", "uri", "url"]),
+        key,
         sender: named(&["owner", "sender", "client", "worker", "remote", "remote_addr", "from"]),
         serial: fields
             .get("serial")
@@ -151,7 +174,10 @@ fn access(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'static str> {
         .iter()
         .find_map(|name| field(rest, name))
         .and_then(whole);
-    let (token, _) = of_query.or(of_rest)?;
+    let token = of_query.or(of_rest).map(|(token, _)| Token(token));
+    if token.is_none() && !names_key(reading, path) {
+        return None;
+    }
     let (status, _) = whole(rest.trim_start())?;
     let mut line = line.clone();
     let stamp = after(text, " [").and_then(|rest| crate::stamp::written::access(rest.as_bytes()));
@@ -163,10 +189,15 @@ fn access(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'static str> {
         reading.cover_only(&line);
     }
     let says = ResourceSays::Write {
-        token: Some(Token(token)),
+        token,
         decision: decision(&status.to_string()),
         key: Some(path.split('?').next().unwrap_or(path).into()),
         sender: field(rest, "owner")
+            .or_else(|| {
+                text.split(' ')
+                    .nth(2)
+                    .filter(|user| !matches!(*user, "-" | "") && !user.starts_with('['))
+            })
             .or_else(|| text.split(' ').next().filter(|first| first.contains('.')))
             .map(Arc::from),
         serial: None,

@@ -1,7 +1,7 @@
 //! General words for a lease in a program's own log. Weaker than all else, and marked so.
 
 use super::{named, say};
-use crate::format::scan::{has, word};
+use crate::format::scan::{field, has, word};
 use crate::reading::Reading;
 use crate::reading::line::Line;
 use crate::record::SourceKind;
@@ -30,6 +30,10 @@ static VERB: LazyLock<Option<Regex>> = LazyLock::new(|| {
 /// Whether a reason is a refusal of the store, in its usual words.
 pub(super) fn refused(why: &str) -> bool {
     let why = why.to_ascii_lowercase();
+    // Nobody was there to refuse anything: whether a renewal was applied is not known.
+    if why.contains("connection refused") || why.contains("econnrefused") {
+        return false;
+    }
     [
         "not owned",
         "no longer owned",
@@ -127,22 +131,34 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
 
 /// `write accepted token=7`: the resource's word where it decides, the owner's where it only wrote.
 fn write(line: &Line<'_>, text: &str, about: super::Named, reading: &mut Reading<'_>) -> Option<&'static str> {
-    if !about.has_token {
-        return None;
-    }
     let lower = text.to_ascii_lowercase();
+    let own = reading.spoke_of_lease();
     let decision = match () {
         () if ["rejected", "refused", "stale"].iter().any(|word| lower.contains(word)) => Some(Decision::Rejected),
         () if lower.contains("accepted") || lower.contains("stored") => Some(Decision::Accepted),
         () => None,
     };
     match decision {
+        // A file that speaks of its own lease is an owner's, and what it refuses without a token is its own work.
+        Some(Decision::Rejected) if own && !about.has_token => {
+            let says = OwnerSays::WriteRefused {
+                key: about.key,
+                token: about.token,
+            };
+            say(line, BY, says, reading);
+        }
+        _ if !about.has_token && (own || decision.is_none() || about.key.is_none()) => return None,
         Some(decision) => {
+            let sender = about.holder.or_else(|| {
+                ["client", "sender", "from"]
+                    .iter()
+                    .find_map(|name| Some(reading.name(field(text, name)?)))
+            });
             let says = ResourceSays::Write {
                 token: about.token,
                 decision,
                 key: about.key,
-                sender: about.holder,
+                sender,
                 serial: about.serial,
             };
             reading.say(

@@ -1,0 +1,70 @@
+//! The owner says nothing more, and does nothing more, from before the end of its lease on: it ended, was killed, or stands
+//! still for good, and nothing on record says which.
+
+use super::{Draft, Part, cite};
+use crate::story::Story;
+use crate::story::fit::signs_of;
+use crate::story::stop::{How, Who};
+use crate::words::clock;
+use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::when::nanos;
+use leaseproof_model::diagnosis::{Boundary, Confidence};
+use leaseproof_model::rule;
+
+/// Fewer signs of life show no habit.
+const FEW: usize = 4;
+
+pub fn causes(story: &Story<'_>) -> Vec<Draft> {
+    draft(story).into_iter().collect()
+}
+
+fn draft(story: &Story<'_>) -> Option<Draft> {
+    let loss = story.loss.as_ref()?;
+    let index = loss.owner?;
+    let ended = loss.ended?;
+    let known = story.stops.iter().any(|stop| {
+        matches!(stop.how, How::Killed { .. } | How::Paused { .. })
+            && (stop.who == Who::Owner(index) || stop.who == Who::Unknown)
+    });
+    if known || signs_of(story, index).count() < FEW {
+        return None;
+    }
+    let last = signs_of(story, index)
+        .filter(|record| story.at(record).is_some())
+        .max_by_key(|record| (story.at(record).map(|at| at.latest), record.place))?;
+    if matches!(
+        last.says,
+        Says::Owner(OwnerSays::Released { .. } | OwnerSays::Lost { .. } | OwnerSays::SessionLost { .. })
+    ) {
+        return None;
+    }
+    let at = story.at(last)?;
+    // Others are on record for longer than its own habit lets it be silent.
+    let ttl = story.numbers.ttl.as_ref().map_or(0, |ttl| nanos(ttl.value));
+    let record_ends = story
+        .evidence
+        .files
+        .iter()
+        .filter_map(|file| Some(file.covers?.latest))
+        .max()?;
+    if at.latest >= ended.earliest || record_ends < at.latest.saturating_add(ttl / 2).max(ended.latest) {
+        return None;
+    }
+    let mut evidence = vec![story.cite_why(last, "its last sign of life")];
+    evidence.extend(cite(story, loss.lines.iter().copied()));
+    Some(Draft {
+        id: "gone-silent",
+        rule: &rule::LP023,
+        confidence: Confidence::Likely,
+        boundary: Boundary::Runtime,
+        part: Part::Trigger,
+        weight: 28,
+        says: format!(
+            "{} gave no sign of life after {}, before its lease ended, and never again: it was killed, it ended, or it stands still; nothing on record says which",
+            story.owner_name(Some(index)),
+            clock(at)
+        ),
+        evidence,
+        against: Vec::new(),
+    })
+}
