@@ -94,7 +94,7 @@ impl Coming {
 
     /// Why it hasn't come within `allowed`.
     pub(crate) fn why(&self, allowed: Duration) -> StoreError {
-        let why = format!("no answer within {allowed:?}: it stands still, or this port is of another server");
+        let why = format!("no answer within {allowed:?}: it stands still, or another server is there");
         unreachable(&self.url, &why)
     }
 }

@@ -228,7 +228,7 @@ impl Net {
                     false => "wants TLS (zookeepers:// asks for it)",
                     true => "speaks no TLS",
                 };
-                let or = format!("it stands still, or this port {tls} or is of another server");
+                let or = format!("it stands still, this port {tls}, or another server is there");
                 Err(self.unreachable(format!("no answer within {timeout:?}: {or}")))
             }
         }
