@@ -152,7 +152,17 @@ fn keys_that_are_no_text_bad() {
     let look = |url: &str| {
         run(
             &room,
-            &["inspect", url, "--key-hex", "6c6f636bff", "--quiet", "--for", "200ms"],
+            &[
+                "inspect",
+                url,
+                "--key-hex",
+                "6c6f636bff",
+                "--quiet",
+                "--for",
+                "200ms",
+                "--timeout",
+                "20s",
+            ],
         )
     };
     let refused = ["the key lock\\xff can't be looked at here: this store's keys are text, and it is no UTF-8"];
