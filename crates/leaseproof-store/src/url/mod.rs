@@ -278,11 +278,12 @@ impl StoreUrl {
         let Some(((host, port), others)) = places.split_first() else {
             return self.clone();
         };
+        let mut moved = self.with_host_port(host, *port);
+        // What was moved: a server alone, and behind() the several of a quorum.
         #[cfg(feature = "redis")]
-        if let Self::Redis(url) = self {
+        if let Self::Redis(url) = &moved {
             return Self::Redis(Box::new(url.behind(places)));
         }
-        let mut moved = self.with_host_port(host, *port);
         #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
         if let Some(server) = moved.server_mut() {
             server.others = Others::of(others);

@@ -103,3 +103,12 @@ fn no_error_shows_a_password_of_a_malformed_url() {
         assert!(!says.contains("s3") && !says.contains("cret"), "{says}");
     }
 }
+
+/// A server alone behind its one relay: once it was left where it was, and no fault of the network met its owner.
+#[cfg(feature = "redis")]
+#[test]
+fn one_redis_server_moves_to_its_relay() {
+    let url: StoreUrl = "redis://:pw@127.0.0.1:7001/3".parse().expect("a URL");
+    let moved = url.with_places(&[("127.0.0.1".to_owned(), 9)]);
+    assert_eq!(moved.with_secrets(), "redis://:pw@127.0.0.1:9/3");
+}
