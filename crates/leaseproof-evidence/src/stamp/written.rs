@@ -263,12 +263,28 @@ pub(crate) fn ctime(bytes: &[u8]) -> Option<(Written, usize)> {
 
 /// `30/Nov/2026:03:03:19.019`, `30/Nov/2026:03:03:29 +0000`.
 pub(crate) fn access(bytes: &[u8]) -> Option<(Written, usize)> {
+    day_month_year(bytes, b'/', b':')
+}
+
+/// `30 Nov 2026 02:54:32.235`, `Mon, 30 Nov 2026 02:57:19 GMT`.
+pub(crate) fn day_first(bytes: &[u8]) -> Option<(Written, usize)> {
+    let skip = if weekday(bytes) && bytes.get(3..5) == Some(b", ") {
+        5
+    } else {
+        0
+    };
+    let (written, used) = day_month_year(bytes.get(skip..)?, b' ', b' ')?;
+    Some((written, skip + used))
+}
+
+/// Day, month's name and year, with `between` them, and `before` the time of day.
+fn day_month_year(bytes: &[u8], between: u8, before: u8) -> Option<(Written, usize)> {
     let day = two(bytes, 0)?;
-    is(bytes, 2, b'/')?;
+    is(bytes, 2, between)?;
     let month = month(bytes, 3)?;
-    is(bytes, 6, b'/')?;
+    is(bytes, 6, between)?;
     let year = four(bytes, 7)?;
-    is(bytes, 11, b':')?;
+    is(bytes, 11, before)?;
     let second = clock(bytes, 12)?;
     let (nanos, unit, used) = fraction(bytes, 20);
     let (zone, zone_used) = zone(bytes, 20 + used);
@@ -283,37 +299,6 @@ pub(crate) fn access(bytes: &[u8]) -> Option<(Written, usize)> {
             zone,
         },
         20 + used + zone_used,
-    ))
-}
-
-/// `30 Nov 2026 02:54:32.235`, `Mon, 30 Nov 2026 02:57:19 GMT`.
-pub(crate) fn day_first(bytes: &[u8]) -> Option<(Written, usize)> {
-    let skip = if weekday(bytes) && bytes.get(3..5) == Some(b", ") {
-        5
-    } else {
-        0
-    };
-    let bytes = bytes.get(skip..)?;
-    let day = two(bytes, 0)?;
-    is(bytes, 2, b' ')?;
-    let month = month(bytes, 3)?;
-    is(bytes, 6, b' ')?;
-    let year = four(bytes, 7)?;
-    is(bytes, 11, b' ')?;
-    let second = clock(bytes, 12)?;
-    let (nanos, unit, used) = fraction(bytes, 20);
-    let (zone, zone_used) = zone(bytes, 20 + used);
-    Some((
-        Written {
-            year: i16::try_from(year).ok(),
-            month,
-            day: i8::try_from(day).ok()?,
-            second,
-            nanos,
-            unit,
-            zone,
-        },
-        skip + 20 + used + zone_used,
     ))
 }
 
