@@ -278,17 +278,20 @@ impl StoreUrl {
         let Some(((host, port), others)) = places.split_first() else {
             return self.clone();
         };
-        let mut moved = self.with_host_port(host, *port);
-        // What was moved: a server alone, and behind() the several of a quorum.
-        #[cfg(feature = "redis")]
-        if let Self::Redis(url) = &moved {
-            return Self::Redis(Box::new(url.behind(places)));
+        match self.with_host_port(host, *port) {
+            // What was moved: a server alone, and behind() the several of a quorum.
+            #[cfg(feature = "redis")]
+            Self::Redis(url) => Self::Redis(Box::new(url.behind(places))),
+            #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
+            mut moved => {
+                if let Some(server) = moved.server_mut() {
+                    server.others = Others::of(others);
+                }
+                moved
+            }
+            #[cfg(not(any(feature = "consul", feature = "etcd", feature = "zookeeper")))]
+            moved => moved,
         }
-        #[cfg(any(feature = "consul", feature = "etcd", feature = "zookeeper"))]
-        if let Some(server) = moved.server_mut() {
-            server.others = Others::of(others);
-        }
-        moved
     }
 
     /// Host and port of the first member, where there is a network in between; `None` where the members tell an
