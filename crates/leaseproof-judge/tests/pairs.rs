@@ -107,6 +107,11 @@ const PAIRS: &[Pair] = &[
     ("LP022", || granted_for(1020.0), || granted_for(1100.0)),
     ("LP022", || granted_for(980.0), || granted_for(900.0)),
     ("LP022", || granted_in_steps(900.0), || granted_in_steps(860.0)),
+    (
+        "LP022",
+        || granted_and_seen_late(1000.0),
+        || granted_and_seen_late(900.0),
+    ),
     ("LP024", pauses::over_ttl, without_token),
     (
         "LP026",

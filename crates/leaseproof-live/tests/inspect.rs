@@ -331,6 +331,30 @@ fn gaps_across_a_shortened_ttl_are_no_violation() {
     }
 }
 
+/// A renewal is seen when its transaction has ended: then less than the TTL is left, and the row says what was set.
+#[test]
+fn a_stated_ttl_is_not_cut_by_a_slow_commit() {
+    let budget = Budget::standard();
+    let mut deeds = vec![(-600.0, Deed::Grant("a#1", 7))];
+    deeds.extend((0_u8..6).map(|beat| (500.0 + 1000.0 * f64::from(beat), Deed::RenewFor(2940))));
+    let of = |stated: Option<u64>| {
+        let mut samples = span(&deeds, 6000, 200, 2940, Some(1000));
+        for sample in &mut samples {
+            if let Some(held) = sample.seen.as_mut().ok().and_then(|reading| reading.held.as_mut()) {
+                held.ttl = stated.map(Duration::from_millis);
+            }
+        }
+        let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+        let plan = against("leaseproof.toml", &budget, &lease);
+        let check = plan.checks.into_iter().find(|it| it.name == "ttl").expect("a check");
+        (check.holds, lease.granted_ttl.get().and_then(|it| it.at_most_ms))
+    };
+    assert_eq!(of(Some(3000)), (Truth::Yes, Some(3000.0)));
+    assert_eq!(of(Some(2900)), (Truth::No, Some(2900.0)));
+    // Nothing but what is left: the store grants less.
+    assert_eq!(of(None).0, Truth::No);
+}
+
 /// A store that shows what is left in whole seconds, cut.
 fn in_whole_seconds(mut samples: Vec<Sample>) -> (Vec<Sample>, StoreFacts) {
     const SECOND: u64 = 1000 * MS;
@@ -376,8 +400,23 @@ fn a_silence_of_the_store_leaves_the_worst_gap_open() {
     deeds.push((2000.0, Deed::Silent(2000)));
     deeds.sort_by(|a, b| a.0.total_cmp(&b.0));
     let lease = lease(&deeds, 6000, 5000, None);
-    let gap = lease.renewals.get().and_then(|it| it.worst_gap.clone()).expect("a gap");
-    assert!(gap.length.at_most_ms.is_some_and(|most| most > 1900.0), "{gap:?}");
+    let renewals = lease.renewals.get().expect("shown");
+    let gap = renewals.worst_gap.as_ref().expect("a gap");
+    // What is said of the one is its own.
+    assert!(gap.length.at_most_ms.is_some_and(|most| most < 600.0), "{gap:?}");
+    assert!(
+        renewals.perhaps_gap_ms.is_some_and(|most| most > 1900.0),
+        "{renewals:?}"
+    );
+    let budget = Budget {
+        worst_pause: Duration::from_millis(300),
+        ..Budget::standard()
+    };
+    let plan = against("leaseproof.toml", &budget, &lease);
+    let check = plan.checks.iter().find(|it| it.name == "worst-gap").expect("a check");
+    let perhaps = renewals.perhaps_gap_ms.expect("as above");
+    let allowed = check.planned_ms;
+    assert_eq!(check.holds == Truth::CannotTell, perhaps > allowed, "{check:?}");
 }
 
 #[test]

@@ -28,14 +28,16 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         if grant.without_ttl.is_some() || grant.revives.is_some() {
             continue;
         }
-        let (least, most) = match (grant.first_expiry, grant.bound) {
-            (Some(expires), _) => (
+        let (least, most) = match (grant.ttl, grant.first_expiry, grant.bound) {
+            // A grant may be seen long after it was made: a slow commit, a slow answer. What the store states is not cut by that.
+            (Some(ttl), ..) => (ttl, ttl),
+            (None, Some(expires), _) => (
                 expires.earliest.since(grant.begin.latest),
                 expires.latest.since(grant.begin.earliest),
             ),
-            (None, Some(most)) if timeline.ask.store.is_only_the_most(most) => continue,
-            (None, Some(ttl)) => (ttl, ttl),
-            (None, None) => continue,
+            (None, None, Some(most)) if timeline.ask.store.is_only_the_most(most) => continue,
+            (None, None, Some(ttl)) => (ttl, ttl),
+            (None, None, None) => continue,
         };
         if (least > asked + tolerance || most + tolerance + steps < asked) && told.insert(owner) {
             let says = format!(

@@ -91,6 +91,8 @@ pub(crate) struct Grant<'h> {
     pub(crate) server_expiry: Option<i128>,
     /// The TTL that was granted, where the store does not show when it will be over.
     pub(crate) bound: Option<Duration>,
+    /// The TTL that was granted, where the store states it beside the expiry.
+    pub(crate) ttl: Option<Duration>,
     /// A reading that showed it without a TTL.
     pub(crate) without_ttl: Option<EventId>,
     pub(crate) extensions: Vec<Change>,

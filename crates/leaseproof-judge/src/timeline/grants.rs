@@ -137,6 +137,7 @@ impl<'h> Walk<'h> {
             expiry: held.expires,
             server_expiry: server_expiry(event, reading, held),
             bound: held.bound,
+            ttl: held.ttl,
             without_ttl: (held.expires.is_none() && held.bound.is_none()).then_some(event.id),
             extensions: extension.into_iter().collect(),
             shrinks: Vec::new(),

@@ -208,6 +208,17 @@ pub fn granted_for(ttl: f64) -> Story {
     s
 }
 
+/// A grant whose commit was slow: 900 ms were left when it could be seen, of the TTL that its row states.
+#[must_use]
+pub fn granted_and_seen_late(stated: f64) -> Story {
+    let mut s = Story::new(ScenarioId::PauseUncontested, &[]);
+    s.free(0.0).started(1.0, "a1");
+    s.granted_stating(100.0, "a1#1", 1, 900.0, Some(stated))
+        .acquired(100.0, "a1", 1);
+    s.watched(0.0, 400.0);
+    s
+}
+
 /// Where a grant counts once its second step is done.
 #[must_use]
 pub fn granted_in_steps(ttl: f64) -> Story {

@@ -174,6 +174,7 @@ pub fn stepped_beside_a_row() -> Story {
                 token: Some(leaseproof_model::name::Token(1)),
                 expires: Some(super::about(0.0)),
                 bound: None,
+                ttl: None,
                 expired: true,
                 granted: None,
                 renewed: None,

@@ -23,6 +23,11 @@ impl Story {
     }
 
     pub fn granted_for(&mut self, ms: Ms, holder: &str, token: u64, ttl: Ms) -> &mut Self {
+        self.granted_stating(ms, holder, token, ttl, None)
+    }
+
+    /// A grant of which the store states the TTL: what is left of it when it is first seen may be less.
+    pub fn granted_stating(&mut self, ms: Ms, holder: &str, token: u64, ttl: Ms, stated: Option<Ms>) -> &mut Self {
         self.counter = self.counter.max(token);
         let expires = Some(about(ms - 2.0 + ttl));
         self.lease = Some(Held {
@@ -30,6 +35,7 @@ impl Story {
             token: Some(Token(token)),
             expires,
             bound: None,
+            ttl: stated.map(|ms| std::time::Duration::from_secs_f64(ms / 1000.0)),
             expired: false,
             granted: None,
             renewed: None,

@@ -328,6 +328,7 @@ mod tests {
                 token: None,
                 expires: None,
                 bound: None,
+                ttl: None,
                 expired: false,
                 granted: None,
                 renewed: None,

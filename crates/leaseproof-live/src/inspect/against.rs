@@ -142,13 +142,15 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
     let planned_ms = ms(longest_allowed(budget));
     let renewals = lease.renewals.get();
     let seen = renewals.and_then(|it| it.worst_gap.as_ref()).map(|gap| gap.length);
+    let perhaps = renewals.and_then(|it| it.perhaps_gap_ms);
+    let most = seen
+        .and_then(|seen| seen.at_most_ms)
+        .map(|own| perhaps.map_or(own, |other| other.max(own)));
     let shortened = shortened(lease);
     let any = renewals.is_some_and(|it| !it.seen.is_empty());
     let holds = match seen {
         Some(seen) if seen.at_least_ms > planned_ms && !shortened => Truth::No,
-        Some(seen) if seen.at_least_ms > planned_ms || seen.at_most_ms.is_some_and(|most| most > planned_ms) => {
-            Truth::CannotTell
-        }
+        Some(seen) if seen.at_least_ms > planned_ms || most.is_some_and(|most| most > planned_ms) => Truth::CannotTell,
         Some(_) if any => Truth::Yes,
         _ => Truth::CannotTell,
     };
@@ -162,10 +164,18 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
             "the worst gap that shows is {}, and the budget allows {planned_ms:.0} ms, {HIDDEN}",
             of(seen)
         ),
-        (_, Some(seen)) if any => format!(
-            "the worst gap is {}, and the budget allows {planned_ms:.0} ms: readings were too far apart to say",
-            of(seen)
-        ),
+        (_, Some(seen)) if any => match perhaps {
+            Some(other) => format!(
+                "the worst gap is {}, and the budget allows {planned_ms:.0} ms: of another no more is known than that it was \
+                 at most {other:.0} ms",
+                of(seen)
+            ),
+            None => format!(
+                "the worst gap is {}, and the budget allows {planned_ms:.0} ms: its begin and end are not known well enough \
+                 to say",
+                of(seen)
+            ),
+        },
         _ if lease.renewals == Shown::NotByThisStore => NOT_SHOWN.to_owned(),
         _ => "no renewal was seen: the worst gap is not known".to_owned(),
     };

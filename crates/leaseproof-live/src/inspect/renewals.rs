@@ -1,8 +1,8 @@
 //! Renewals placed, the TTL that they set, the gaps between them.
 //!
 //! A renewal lies between two readings. It is placed closer by what it left: its expiry less the TTL
-//! that it set. That TTL is not shown, but each renewal bounds it, and where all bounds have a common
-//! part the renewals are taken to set one TTL.
+//! that it set. Where the store does not state that TTL, each renewal bounds it, and where all bounds have a
+//! common part the renewals are taken to set one TTL.
 
 use super::sample::Sample;
 use super::steps::{Jump, Steps};
@@ -61,7 +61,15 @@ pub fn ttl(samples: &[Sample], steps: &Steps, facts: &StoreFacts) -> Ttl {
     if !facts.shows_expiry {
         return unknown(Shown::NotByThisStore);
     }
-    let each: Vec<(Duration, Duration)> = if facts.exact_moments {
+    let stated: Vec<(Duration, Duration)> = samples
+        .iter()
+        .filter_map(|sample| sample.held()?.ttl)
+        .map(|ttl| (ttl, ttl))
+        .collect();
+    // What the store says of its own is sharper than what is left of a TTL when its renewal is seen.
+    let each: Vec<(Duration, Duration)> = if !stated.is_empty() {
+        stated
+    } else if facts.exact_moments {
         let exact = samples.iter().filter_map(|sample| {
             let span = sample.expires()?.latest.since(sample.held()?.renewed?);
             Some((span, span))
@@ -223,24 +231,21 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
     closed.sort_by(|a, b| a.middle_ms().total_cmp(&b.middle_ms()));
     // Renewals may hide in a silence of the store: what the worst one is at the most is another gap's word.
     let most = gaps.iter().filter_map(|gap| gap.length.at_most_ms).reduce(f64::max);
-    let mut worst = gaps.into_iter().reduce(|worst, gap| {
+    let worst = gaps.into_iter().reduce(|worst, gap| {
         if gap.length.at_least_ms > worst.length.at_least_ms {
             gap
         } else {
             worst
         }
     });
-    if let Some(gap) = &mut worst
-        && let (Some(own), Some(most)) = (gap.length.at_most_ms, most)
-        && most > own + ms(HOLE)
-    {
-        gap.length.at_most_ms = Some(most);
-    }
+    let own = worst.as_ref().and_then(|gap| gap.length.at_most_ms);
+    let perhaps = most.filter(|most| own.is_some_and(|own| *most > own + ms(HOLE)));
     Shown::Is(Renewals {
         seen: seen.collect(),
         before_ms_ago: before.map(|at| range_between(first.at, at)),
         cadence: closed.get(closed.len() / 2).copied(),
         worst_gap: worst,
+        perhaps_gap_ms: perhaps,
     })
 }
 

@@ -189,6 +189,7 @@ impl State {
                 }
             }),
             bound: None,
+            ttl: None,
             expired: false,
             granted: None,
             renewed: None,

@@ -27,6 +27,7 @@ fn read_all(board: &mut Board, when: u64, renewed: u64, token: u64) {
                 token: Some(Token(token)),
                 expires: Some(at(renewed + 3000, renewed + 3000)),
                 bound: None,
+                ttl: None,
                 expired: false,
                 granted: None,
                 renewed: None,

@@ -93,6 +93,7 @@ impl Tape {
                 token: token.map(Token),
                 expires: expires.map(|end| at(end - coarse / 2, end + 2 + coarse / 2)),
                 bound: self.bound_ms.map(Duration::from_millis),
+                ttl: None,
                 expired: false,
                 granted: None,
                 renewed: None,

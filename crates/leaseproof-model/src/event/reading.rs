@@ -35,6 +35,10 @@ pub struct Held {
     /// is `None` then, and says nothing about a missing TTL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<Duration>,
+    /// The TTL that its grant or last renewal set, where the store says so beside the expiry: it is sharper than what is
+    /// left of it when a reading first sees it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ttl: Option<Duration>,
     /// Whether that moment has passed by the store's own clock in this very reading (SQLite keeps an
     /// expired row until the next grant).
     pub expired: bool,

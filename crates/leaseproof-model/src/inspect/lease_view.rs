@@ -84,9 +84,12 @@ pub struct Renewals {
     /// The middle gap between two renewals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cadence: Option<Range>,
-    /// The worst gap.
+    /// The gap that was certainly the worst.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worst_gap: Option<Gap>,
+    /// How long another may have been at the most, in ms, where what is not known of it leaves room for more than that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub perhaps_gap_ms: Option<f64>,
 }
 
 /// A renewal: the expiry jumped forward within one epoch of the store, on a steady clock, for one holder.

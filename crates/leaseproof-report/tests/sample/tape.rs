@@ -115,6 +115,7 @@ impl Tape {
             token: Some(Token(token)),
             expires: Some(Moment::exact(boot(expires))),
             bound: None,
+            ttl: None,
             expired: expires < ms,
             granted: Some(boot(granted)),
             renewed: None,

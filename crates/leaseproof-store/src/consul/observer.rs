@@ -137,6 +137,7 @@ impl Observer {
                 token: entry.shown_token(layout),
                 expires: None,
                 bound,
+                ttl: None,
                 expired: false,
                 granted: None,
                 renewed: None,

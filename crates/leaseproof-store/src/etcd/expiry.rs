@@ -86,6 +86,12 @@ impl Known {
         }
     }
 
+    /// The TTL that the server granted; none for a lease that is over.
+    pub(super) fn granted(&self) -> Option<Duration> {
+        let seconds = u64::try_from(self.last.granted).ok().filter(|seconds| *seconds > 0);
+        seconds.map(Duration::from_secs)
+    }
+
     /// When it was looked at last.
     pub(super) fn looked(&self) -> Moment {
         self.last.at
@@ -94,7 +100,7 @@ impl Known {
     /// Whether it is time for another look: a tenth of the TTL has passed since the last one, or a third of
     /// what was left then.
     pub(super) fn is_due(&self, now: BootNanos) -> bool {
-        let granted = Duration::from_secs(u64::try_from(self.last.granted).unwrap_or(0));
+        let granted = self.granted().unwrap_or_default();
         let left = self.expiry.earliest.since(self.last.at.latest);
         now.since(self.last.at.earliest) >= (granted / 10).min(left / 3)
     }

@@ -286,6 +286,7 @@ impl Observer {
                 token: token(layout, &key),
                 expires: expiry.map(|known| known.expiry),
                 bound: None,
+                ttl: expiry.and_then(|known| known.granted()),
                 // Whatever its TTL says: it is held while the key is there.
                 expired: false,
                 granted: None,

@@ -178,6 +178,7 @@ impl Observer {
                 holder: lease.holder.clone(),
                 token: row.entry.counter,
                 bound: None,
+                ttl: row.ttl(),
                 expires: row.expiry(during),
                 expired,
                 granted: None,

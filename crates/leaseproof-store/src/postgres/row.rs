@@ -4,6 +4,7 @@ use crate::value::{hashed, holder_id};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
+use std::time::Duration;
 use tokio_postgres::Error;
 
 const US: i128 = 1000;
@@ -32,7 +33,7 @@ pub(crate) struct Entry {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LeaseRow {
     pub(crate) holder: HolderId,
-    /// When it was renewed last, in µs of the server's clock: compared, and nothing else.
+    /// When it was renewed last, in µs of the server's clock: that of the statement, which may be seen long after it.
     renewed: Option<i64>,
     /// When it ends, in µs of the server's clock.
     pub(crate) expires: Option<i64>,
@@ -64,6 +65,18 @@ impl Row {
     pub(crate) fn is_over(&self) -> bool {
         let expires = self.entry.lease.as_ref().and_then(|lease| lease.expires);
         expires.is_some_and(|expires| expires <= self.now)
+    }
+
+    /// The TTL that its last renewal set: both columns are of one statement, and of one reading of the server's clock.
+    pub(crate) fn ttl(&self) -> Option<Duration> {
+        let lease = self.entry.lease.as_ref()?;
+        // A column at infinity, of a foreign client, was read as 0.
+        let renewed = lease.renewed.filter(|at| *at > 0)?;
+        let set = lease.expires?.checked_sub(renewed)?;
+        u64::try_from(set)
+            .ok()
+            .filter(|set| *set > 0)
+            .map(Duration::from_micros)
     }
 
     /// The expiry on our clock: the server read its own somewhere between asked and answered.
@@ -121,6 +134,21 @@ mod tests {
         let past = row(100, Some(50)).expiry(during).expect("a TTL");
         assert_eq!((past.earliest.0, past.latest.0), (949_000, 1_450_000));
         assert_eq!(row(100, None).expiry(during), None);
+    }
+
+    #[test]
+    fn the_ttl_is_what_the_row_says_whenever_it_is_read() {
+        let mut row = row(900, Some(1_000_700));
+        assert_eq!(row.ttl(), None);
+        for (renewed, ttl) in [
+            (Some(700), Some(Duration::from_secs(1))),
+            (Some(0), None),
+            (Some(2_000_000), None),
+        ] {
+            let lease = row.entry.lease.as_mut().expect("a lease");
+            lease.renewed = renewed;
+            assert_eq!(row.ttl(), ttl, "{renewed:?}");
+        }
     }
 
     #[test]

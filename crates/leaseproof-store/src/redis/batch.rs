@@ -132,6 +132,7 @@ pub(crate) fn readings(
                     token,
                     expires: Expiry::of(raw).moment(server_ns, during),
                     bound: None,
+                    ttl: None,
                     expired: false,
                     granted: None,
                     renewed: None,

@@ -210,6 +210,7 @@ impl Observer {
                 token,
                 expires: expiry.moment(answer.server_ns, moment),
                 bound: None,
+                ttl: None,
                 expired: false,
                 granted: None,
                 renewed: None,

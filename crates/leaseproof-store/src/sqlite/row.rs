@@ -109,6 +109,10 @@ impl LeaseRow {
             token: Some(counter),
             expires,
             bound: None,
+            ttl: match (self.expires, self.renewed) {
+                (Some(expires), Some(renewed)) if this_boot => Some(expires.since(renewed)),
+                _ => None,
+            },
             expired: self.is_over(now, boot_id),
             granted: self.granted.filter(|_| this_boot),
             renewed: self.renewed.filter(|_| this_boot),

@@ -227,6 +227,7 @@ impl Observer {
                     false => None,
                 },
                 holder: node.holder,
+                ttl: None,
                 expired: false,
                 granted: None,
                 renewed: None,

@@ -137,6 +137,13 @@ fn renewals(paper: &mut Paper, lease: &LeaseView) {
             "worst gap",
             &format!("{}, from {:.3} s{open}{left}", range(gap.length), gap.from_ms / 1000.0),
         );
+        if let Some(most) = renewals.perhaps_gap_ms {
+            row(
+                paper,
+                "",
+                &format!("of another no more is known than that it was at most {most:.0} ms"),
+            );
+        }
     }
 }
 

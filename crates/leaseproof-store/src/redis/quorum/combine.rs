@@ -80,6 +80,7 @@ mod tests {
                 latest: BootNanos(at + 1),
             }),
             bound: None,
+            ttl: None,
             expired: false,
             granted: None,
             renewed: None,
