@@ -8,6 +8,7 @@ mod chrony;
 mod consul;
 mod cpython;
 mod docker;
+mod dotnet;
 mod etcd_log;
 mod etcd_tool;
 mod go_runtime;
@@ -52,6 +53,7 @@ pub(crate) struct State {
     pub(crate) http: http::State,
     pub(crate) sockets: sockets::State,
     pub(crate) go: go_runtime::State,
+    pub(crate) dotnet: dotnet::State,
     pub(crate) cgroup: cgroup::State,
     pub(crate) chrony: chrony::State,
     pub(crate) zookeeper: zookeeper_words::State,
@@ -210,6 +212,7 @@ const FORMATS: &[Format] = &[
     redis_monitor::read,
     redis_log::read,
     redis_tool::read,
+    redis_aof::manifest,
     zookeeper::read,
     owner::presets::read,
     zookeeper_words::read,
@@ -221,6 +224,7 @@ const FORMATS: &[Format] = &[
     go_runtime::read,
     node::read,
     cpython::read,
+    dotnet::read,
     sockets::read,
     owner::words::read,
 ];

@@ -89,3 +89,88 @@ fn encodings_bad() {
         .collect();
     assert_eq!(read(&[bytes("a", &wide)], &Options::default()).records.len(), 1);
 }
+
+/// An archive of some files, as `tar` makes it.
+fn archive(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, content) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        header.set_mtime(1_796_007_414);
+        builder.append_data(&mut header, name, *content).unwrap();
+    }
+    builder.into_inner().unwrap()
+}
+
+const YEARLESS: &[u8] = b"Nov 30 02:56:54 node-a app[12]: lost lease orders\n";
+
+#[test]
+fn an_archive_ok() {
+    let plain = archive(&[
+        ("pod/app.log", LINES.as_bytes()),
+        ("pod/.cache/app.log", LINES.as_bytes()),
+        ("pod/messages", YEARLESS),
+    ]);
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(&plain).unwrap();
+    for archive in [plain, gz.finish().unwrap()] {
+        let other = bytes(
+            "b.log",
+            b"2019-11-30T02:57:15.207Z [INFO]  app: acquired lock orders token=7\n",
+        );
+        let evidence = read(&[bytes("pod.tar", &archive), other], &Options::default());
+        let names: Vec<&str> = evidence.files.iter().map(|file| &*file.name).collect();
+        assert_eq!(names, ["pod.tar/pod/app.log", "pod.tar/pod/messages", "b.log"]);
+        assert_eq!(evidence.records.len(), 4, "{:?}", evidence.problems);
+        // Its year is that of the entry itself.
+        assert_eq!(evidence.records[2].wall.unwrap().earliest, 1_796_007_414_000_000_000);
+    }
+}
+
+/// A file of an archive that lacks a year is read again with the year of the others.
+#[test]
+fn an_archive_is_read_again_ok() {
+    let old = archive(&[
+        ("app.log", LINES.replace("2026", "2025").as_bytes()),
+        ("messages", YEARLESS),
+    ]);
+    let evidence = read(&[bytes("pod.tar", &old)], &Options::default());
+    let (stated, found) = (evidence.records[0].wall.unwrap(), evidence.records[2].wall.unwrap());
+    assert!(
+        (found.earliest - stated.earliest).abs() < 60_000_000_000,
+        "{stated:?} {found:?}"
+    );
+}
+
+#[test]
+fn an_archive_bad() {
+    let whole = archive(&[("a.log", LINES.as_bytes()), ("b.log", LINES.repeat(20).as_bytes())]);
+    let cut = read(&[bytes("pod.tar", &whole[..2048])], &Options::default());
+    assert!(kinds(&cut).contains(&ProblemKind::Truncated), "{:?}", cut.problems);
+    assert!(cut.files[1].cut && !cut.files[0].cut, "{:?}", cut.files);
+    let run = archive(&[("run/events.jsonl", b"{}\n")]);
+    let run = read(&[bytes("run.tar", &run)], &Options::default());
+    assert!(kinds(&run).contains(&ProblemKind::Other), "{:?}", run.problems);
+    // An archive in an archive is said to be one.
+    let nested = read(&[bytes("n.tar", &archive(&[("a.tar", &whole)]))], &Options::default());
+    assert!(kinds(&nested).contains(&ProblemKind::Binary), "{:?}", nested.problems);
+    // The magic alone makes no archive.
+    let mut broken = whole;
+    broken[0] ^= 1;
+    assert!(kinds(&read(&[bytes("x", &broken)], &Options::default())).contains(&ProblemKind::Binary));
+}
+
+/// A problem names its file by its place, and not in its words again.
+#[test]
+fn names_come_once_bad() {
+    for (name, content) in [
+        ("empty.log", &b""[..]),
+        ("core", b"\x7fELF\x02\x01"),
+        ("odd", b"hello\n"),
+    ] {
+        let evidence = read(&[bytes(name, content)], &Options::default());
+        let problem = &evidence.problems[0];
+        assert!(problem.file.is_some() && !problem.says.contains(name), "{problem:?}");
+    }
+}

@@ -3,7 +3,7 @@
 use super::{bytes, text};
 use leaseproof_evidence::options::Options;
 use leaseproof_evidence::read;
-use leaseproof_evidence::says::{RuntimeSays, Says, StoreSays};
+use leaseproof_evidence::says::{RuntimeSays, Says, StopKind, StoreSays};
 use std::io::Write;
 
 #[test]
@@ -69,4 +69,49 @@ fn a_capture_searched_or_read_ok() {
         &searched.records[0].says,
         Says::Store(StoreSays::RenewalApplied { .. })
     ));
+}
+
+/// .NET's events tell of a stop by its begin and its end; what stands alone is none.
+#[test]
+fn suspensions_of_dotnet_ok_and_bad() {
+    let stops = |content: &str| -> Vec<(u128, String, StopKind)> {
+        text(content)
+            .records
+            .iter()
+            .filter_map(|record| match &record.says {
+                Says::Runtime(RuntimeSays::Stop {
+                    took, operation, kind, ..
+                }) => Some((took.as_millis(), operation.to_string(), *kind)),
+                _ => None,
+            })
+            .collect()
+    };
+    let traced = "513052  GCSuspendEEBegin_V1\n513078  GCSuspendEEEnd_V1\n513090  GCStart_V2\n597000  GCEnd_V1\n597040  GCRestartEEBegin_V1\n597052  GCRestartEEEnd_V1\n";
+    assert_eq!(stops(traced), [(84, "suspend: collection".to_owned(), StopKind::Gc)]);
+    let debugged = "2026-11-30T02:56:49.064Z Microsoft-Windows-DotNETRuntime/GC/SuspendEEStart Reason=\"5\"\n2026-11-30T02:56:52.064Z Microsoft-Windows-DotNETRuntime/GC/RestartEEStop\n";
+    assert_eq!(
+        stops(debugged),
+        [(3000, "suspend: debugger".to_owned(), StopKind::Safepoint)]
+    );
+    for bad in [
+        "597052  GCRestartEEEnd_V1\n",
+        "513052  GCSuspendEEBegin_V1\n",
+        "597052  GCRestartEEEnd_V1\n513052  GCSuspendEEBegin_V1\n",
+        "GCSuspendEEBegin_V1\nGCRestartEEEnd_V1\n",
+        "9  GCSuspendEEBegin_V1\n3  GCRestartEEEnd_V1\n",
+    ] {
+        assert_eq!(stops(bad), [], "{bad}");
+    }
+}
+
+/// What Redis keeps beside its append-only files is known, and a file that only resembles it is not.
+#[test]
+fn a_manifest_ok_and_bad() {
+    let known = |content: &str| !text(content).files[0].formats.is_empty();
+    assert!(known(
+        "file appendonly.aof.2.base.rdb seq 2 type b\nfile appendonly.aof.2.incr.aof seq 2 type i\n"
+    ));
+    for bad in ["file a seq x type b\n", "file a seq 2 type z\n", "file a\n"] {
+        assert!(!known(bad), "{bad}");
+    }
 }
