@@ -8,9 +8,10 @@ use crate::options::{FileRule, Options};
 use crate::place::FileId;
 use crate::reading::{Done, Reading};
 use crate::source::lines::Lines;
-use crate::source::{Opened, Origin, Packed, Source, Sources, archive};
+use crate::source::wide::Wide;
+use crate::source::{BUFFER, Opened, Origin, Packed, Source, Sources, archive};
 use crate::stamp::Stamps;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -230,7 +231,11 @@ fn content(source: &Source, mut opened: Opened<'_>, reading: &mut Reading<'_>, m
     match format::sniff::whole(head) {
         format::sniff::Whole::Text => {}
         format::sniff::Whole::Aof => return format::redis_aof::read(&mut opened.reader, reading, opened.packed),
-        format::sniff::Whole::Utf16 { big } => return wide(source, opened, big, reading, meter),
+        format::sniff::Whole::Utf16 { big } => {
+            let packed = opened.packed;
+            let plain = io::BufReader::with_capacity(BUFFER, Wide::new(opened.reader, big));
+            return lines(&source.name, plain, packed, reading, meter);
+        }
         format::sniff::Whole::Monitor => {
             if let Some(key) = reading.options.key.clone().filter(|_| opened.packed == Packed::No) {
                 return format::redis_monitor::search(&source.name, &mut opened.reader, &key, reading, meter);
@@ -246,32 +251,6 @@ fn content(source: &Source, mut opened: Opened<'_>, reading: &mut Reading<'_>, m
         }
     }
     lines(&source.name, opened.reader, opened.packed, reading, meter)
-}
-
-/// Text of two bytes a letter: small logs of other systems. Read whole, at most 64 MiB.
-fn wide(source: &Source, opened: Opened<'_>, big: bool, reading: &mut Reading<'_>, meter: &mut Meter<'_>) -> u64 {
-    let mut bytes = Vec::new();
-    if let Err(error) = opened.reader.take(64 << 20).read_to_end(&mut bytes) {
-        broken(reading, &error, opened.packed);
-    }
-    let units = bytes.as_chunks::<2>().0.iter().map(|pair| {
-        if big {
-            u16::from_be_bytes(*pair)
-        } else {
-            u16::from_le_bytes(*pair)
-        }
-    });
-    let text: String = char::decode_utf16(units)
-        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect();
-    lines(
-        &source.name,
-        io::Cursor::new(text.into_bytes()),
-        Packed::No,
-        reading,
-        meter,
-    );
-    bytes.len() as u64
 }
 
 fn lines(

@@ -2,6 +2,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod lines;
+pub(crate) mod wide;
 
 use crate::evidence::{Problem, ProblemKind};
 use crate::input::Input;

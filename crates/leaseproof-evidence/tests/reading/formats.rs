@@ -115,3 +115,25 @@ fn a_manifest_ok_and_bad() {
         assert!(!known(bad), "{bad}");
     }
 }
+
+/// Collections that are left out since there are too many leave their processor time out, too.
+#[test]
+fn collections_that_are_left_out_ok() {
+    let mut log = String::new();
+    for at in 0..50 {
+        log.push_str(&format!(
+            "[{at}.100s][info][gc] GC({at}) Pause Young (Normal) (G1 Evacuation Pause) 6M->1M(64M) 2.027ms\n[{at}.100s][info][gc,cpu] GC({at}) User=0.01s Sys=0.00s Real=0.00s\n"
+        ));
+    }
+    let mut options = Options::default();
+    options.limits.records_a_kind = 5;
+    let evidence = read(&[bytes("gc", log.as_bytes())], &options);
+    assert_eq!(evidence.records.len(), 5, "{:?}", evidence.files[0].thinned);
+    assert!(
+        evidence
+            .records
+            .iter()
+            .all(|record| matches!(record.says, Says::Runtime(RuntimeSays::Stop { cpu: Some(_), .. })))
+    );
+    assert_eq!(evidence.files[0].thinned.values().sum::<u64>(), 45);
+}
