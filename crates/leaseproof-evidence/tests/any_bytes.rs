@@ -36,6 +36,14 @@ fn any_read(bytes: &[u8], key: bool) {
         bytes: Arc::from(bytes),
     };
     let evidence = read(&[input], &options);
+    for file in &evidence.files {
+        assert!(
+            file.not_understood <= file.lines,
+            "{} of {}",
+            file.not_understood,
+            file.lines
+        );
+    }
     // An archive is the files in it.
     assert!(evidence.files.len() == 1 || bytes.get(257..262) == Some(b"ustar"));
 }

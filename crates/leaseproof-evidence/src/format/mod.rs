@@ -269,8 +269,9 @@ fn finish_block(block: Block, reading: &mut Reading<'_>) {
     match serde_json::from_str::<Value>(&block.text) {
         Ok(value) => value_of(value, &line, reading),
         Err(_) => {
-            let first = block.text.lines().next().unwrap_or_default();
-            reading.unknown(block.number, first);
+            for (number, text) in (block.number..).zip(block.text.lines()) {
+                reading.unknown(number, text);
+            }
         }
     }
 }

@@ -250,11 +250,8 @@ pub(crate) fn search(
     let mut piece: Vec<u8> = vec![0; LONGEST];
     let (mut filled, mut total) = (0_usize, 0_u64);
     let mut others = 0_u64;
-    loop {
-        // As much as a core's own cache holds: it is gone through three times.
-        let Some(room) = piece.get_mut(filled..LONGEST.min(filled + BUFFER)) else {
-            break;
-        };
+    // As much at a time as a core's own cache holds: it is gone through three times.
+    while let Some(room) = piece.get_mut(filled..LONGEST.min(filled + BUFFER)) {
         let read = match reader.read(room) {
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,

@@ -31,6 +31,7 @@ pub(crate) struct Reading<'o> {
     pub(crate) cut: bool,
     lease: bool,
     not_understood: u64,
+    last_unknown: u64,
     examples: Vec<(u64, Box<str>)>,
     formats: Vec<(Layers, &'static str, u64)>,
     gaps: GapMeter,
@@ -92,6 +93,7 @@ impl<'o> Reading<'o> {
             cut: false,
             lease: false,
             not_understood: 0,
+            last_unknown: 0,
             examples: Vec::new(),
             formats: Vec::new(),
             gaps: GapMeter::default(),
@@ -257,6 +259,11 @@ impl<'o> Reading<'o> {
 
     /// Nothing was made of the line.
     pub(crate) fn unknown(&mut self, number: u64, raw: &str) {
+        // The parts of one document are all of one line.
+        if self.last_unknown == number {
+            return;
+        }
+        self.last_unknown = number;
         self.not_understood += 1;
         if self.examples.len() < self.options.limits.examples && !raw.trim().is_empty() {
             self.examples.push((number, bounded(raw)));

@@ -174,3 +174,16 @@ fn names_come_once_bad() {
         assert!(problem.file.is_some() && !problem.says.contains(name), "{problem:?}");
     }
 }
+
+/// Each line that nothing was made of counts once, whatever is in it.
+#[test]
+fn lines_of_documents_are_counted_bad() {
+    for (content, lines) in [
+        ("[[1,2,3],[4,5,[6,7]]]\n", 1),
+        ("[\n  1,\n  2\n]\n", 1),
+        ("[\n  1,\n  oops\n]\n", 4),
+        ("{\n  \"a\": [1,\n", 2),
+    ] {
+        assert_eq!(text(content).files[0].not_understood, lines, "{content}");
+    }
+}
