@@ -8,9 +8,11 @@ use crate::options::{FileRule, Options};
 use crate::place::FileId;
 use crate::reading::{Done, Reading};
 use crate::source::lines::Lines;
-use crate::source::{Opened, Origin, Packed, Source, Sources};
+use crate::source::wide::Wide;
+use crate::source::{BUFFER, Opened, Origin, Packed, Source, Sources, archive};
 use crate::stamp::Stamps;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// How far reading is.
@@ -46,21 +48,22 @@ pub fn read_with(inputs: &[Input], options: &Options, progress: &mut dyn FnMut(&
         of,
         progress,
     };
-    let mut done: Vec<(usize, Done)> = Vec::new();
-    for (index, source) in sources.files.iter().enumerate() {
-        done.push((index, file(source, index, options, None, &mut meter)));
+    let mut done: Vec<(Arc<Source>, Done)> = Vec::new();
+    for source in sources.files {
+        each(Arc::new(source), options, &mut done, &mut evidence.problems, &mut meter);
     }
     // A file without years fits beside the others: read again with the year that they state.
     let stated = done.iter().find_map(|(_, done)| {
         let covers = done.file.covers?;
         (done.file.clock.year == clock::Basis::Stated).then(|| clock::year_of(covers.latest))?
     });
-    for (index, done) in done {
-        let again = match (stated, sources.files.get(index)) {
-            (Some(year), Some(source)) if done.file.clock.year == clock::Basis::Assumed => {
-                let repeats = !matches!(source.origin, Origin::Stdin);
+    for (index, (source, done)) in done.into_iter().enumerate() {
+        let again = match stated {
+            Some(year) if done.file.clock.year == clock::Basis::Assumed => {
                 let differs = done.file.covers.and_then(|covers| clock::year_of(covers.latest)) != Some(year);
-                (repeats && differs).then(|| file(source, index, options, Some(year), &mut meter))
+                differs
+                    .then(|| again(&source, index, options, year, &mut meter))
+                    .flatten()
             }
             _ => None,
         };
@@ -102,29 +105,118 @@ impl Meter<'_> {
     }
 }
 
-fn file(source: &Source, index: usize, options: &Options, year: Option<i16>, meter: &mut Meter<'_>) -> Done {
+/// One source: a file, or all files of an archive.
+fn each(
+    source: Arc<Source>,
+    options: &Options,
+    done: &mut Vec<(Arc<Source>, Done)>,
+    problems: &mut Vec<Problem>,
+    meter: &mut Meter<'_>,
+) {
+    let mut opened = source.open();
+    if !opened.as_mut().is_ok_and(Opened::is_archive) {
+        let read = file(&source, done.len(), options, None, opened, meter);
+        return done.push((source, read));
+    }
+    let Ok(opened) = opened else { return };
+    let begun = done.len();
+    let mut wrong = |kind, says: String| {
+        problems.push(Problem {
+            file: None,
+            line: None,
+            says: format!("{}: {says}", source.name),
+            kind,
+        });
+    };
+    let whole = archive::each(opened.reader, &mut |entry| {
+        if done.len() - begun >= archive::MOST {
+            let says = format!(
+                "only the first {} of its files were read: unpack it, and give those that matter",
+                archive::MOST
+            );
+            wrong(ProblemKind::Other, says);
+            return ControlFlow::Break(());
+        }
+        if entry.name.rsplit('/').next() == Some("events.jsonl") {
+            let says = format!(
+                "a kept run of verify is in it ({}): unpack it, and give that folder",
+                entry.name
+            );
+            wrong(ProblemKind::Other, says);
+        }
+        let inside = Arc::new(Source {
+            name: format!("{}/{}", source.name, entry.name).into(),
+            origin: Origin::Entry(Arc::clone(&source), entry.nth),
+            size: Some(entry.size),
+            year: entry.year,
+        });
+        let read = file(&inside, done.len(), options, None, Opened::of(entry.reader), meter);
+        done.push((inside, read));
+        ControlFlow::Continue(())
+    });
+    if let Err(error) = whole {
+        let says = format!("the archive is broken or cut off ({error}); what came before was read");
+        wrong(ProblemKind::Truncated, says);
+    }
+}
+
+/// A file once more, with another year. `None`: it can be read only once.
+fn again(source: &Source, index: usize, options: &Options, year: i16, meter: &mut Meter<'_>) -> Option<Done> {
+    match &source.origin {
+        Origin::Stdin => None,
+        Origin::Entry(archive, nth) => {
+            let opened = archive
+                .open()
+                .ok()
+                .filter(|_| !matches!(archive.origin, Origin::Stdin))?;
+            let mut found = None;
+            // What is broken in it was said when it was read first.
+            let _broken = archive::each(opened.reader, &mut |entry| {
+                if entry.nth != *nth {
+                    return ControlFlow::Continue(());
+                }
+                found = Some(file(
+                    source,
+                    index,
+                    options,
+                    Some(year),
+                    Opened::of(entry.reader),
+                    meter,
+                ));
+                ControlFlow::Break(())
+            });
+            found
+        }
+        Origin::Path(_) | Origin::Bytes(_) => Some(file(source, index, options, Some(year), source.open(), meter)),
+    }
+}
+
+fn file(
+    source: &Source,
+    index: usize,
+    options: &Options,
+    year: Option<i16>,
+    opened: io::Result<Opened<'_>>,
+    meter: &mut Meter<'_>,
+) -> Done {
     let rule = rule(options, &source.name);
     let zone = rule.and_then(|rule| rule.zone.clone()).or_else(|| options.zone.clone());
     let given = rule.and_then(|rule| rule.year).or(options.year);
     let stamps = Stamps::new(zone, given, year.or(source.year).unwrap_or(1970));
     let id = FileId(u32::try_from(index).unwrap_or(u32::MAX));
     let mut reading = Reading::new(id, options, stamps);
-    let bytes = match source.open() {
+    let bytes = match opened {
         Ok(opened) => content(source, opened, &mut reading, meter),
         Err(error) => {
             reading.cut = true;
-            reading.problem(
-                None,
-                ProblemKind::Unreadable,
-                format!("{} can't be read: {error}", source.name),
-            );
+            reading.problem(None, ProblemKind::Unreadable, format!("it can't be read: {error}"));
             0
         }
     };
     reading.finish(Arc::clone(&source.name), bytes)
 }
 
-fn content(source: &Source, mut opened: Opened, reading: &mut Reading<'_>, meter: &mut Meter<'_>) -> u64 {
+fn content(source: &Source, mut opened: Opened<'_>, reading: &mut Reading<'_>, meter: &mut Meter<'_>) -> u64 {
     let head = match opened.reader.fill_buf() {
         Ok(head) => head,
         Err(error) => {
@@ -133,13 +225,17 @@ fn content(source: &Source, mut opened: Opened, reading: &mut Reading<'_>, meter
         }
     };
     if head.is_empty() {
-        reading.problem(None, ProblemKind::Empty, format!("{} is empty", source.name));
+        reading.problem(None, ProblemKind::Empty, "it is empty");
         return 0;
     }
     match format::sniff::whole(head) {
         format::sniff::Whole::Text => {}
         format::sniff::Whole::Aof => return format::redis_aof::read(&mut opened.reader, reading, opened.packed),
-        format::sniff::Whole::Utf16 { big } => return wide(source, opened, big, reading, meter),
+        format::sniff::Whole::Utf16 { big } => {
+            let packed = opened.packed;
+            let plain = io::BufReader::with_capacity(BUFFER, Wide::new(opened.reader, big));
+            return lines(&source.name, plain, packed, reading, meter);
+        }
         format::sniff::Whole::Monitor => {
             if let Some(key) = reading.options.key.clone().filter(|_| opened.packed == Packed::No) {
                 return format::redis_monitor::search(&source.name, &mut opened.reader, &key, reading, meter);
@@ -149,38 +245,12 @@ fn content(source: &Source, mut opened: Opened, reading: &mut Reading<'_>, meter
             reading.problem(
                 None,
                 ProblemKind::Binary,
-                format!("{} is binary ({what}), and was not read", source.name),
+                format!("it is binary ({what}), and was not read"),
             );
             return source.size.unwrap_or(0);
         }
     }
     lines(&source.name, opened.reader, opened.packed, reading, meter)
-}
-
-/// Text of two bytes a letter: small logs of other systems. Read whole, at most 64 MiB.
-fn wide(source: &Source, opened: Opened, big: bool, reading: &mut Reading<'_>, meter: &mut Meter<'_>) -> u64 {
-    let mut bytes = Vec::new();
-    if let Err(error) = opened.reader.take(64 << 20).read_to_end(&mut bytes) {
-        broken(reading, &error, opened.packed);
-    }
-    let units = bytes.as_chunks::<2>().0.iter().map(|pair| {
-        if big {
-            u16::from_be_bytes(*pair)
-        } else {
-            u16::from_le_bytes(*pair)
-        }
-    });
-    let text: String = char::decode_utf16(units)
-        .map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER))
-        .collect();
-    lines(
-        &source.name,
-        io::Cursor::new(text.into_bytes()),
-        Packed::No,
-        reading,
-        meter,
-    );
-    bytes.len() as u64
 }
 
 fn lines(

@@ -290,3 +290,50 @@ fn a_client_that_did_not_run_matches_the_marks() {
     );
     assert!(heard.latest - i64::try_from(lasted.as_nanos()).unwrap() <= stopped);
 }
+
+/// Consul's last renewal and its session's end, in the agent's log and by looking again and again.
+#[test]
+fn a_session_matches_the_marks() {
+    use leaseproof_evidence::says::{Says, StoreSays};
+    let (renewed, gone) = marks("consul/last-renew.marks");
+    let session = "16dc0fe5-2983-68e2-92be-87053b2c4568";
+    let log = one(&folder().join("consul/consul-agent-trace.log"));
+    let (asked, _) = span_of(
+        &log,
+        |record| matches!(&record.says, Says::Store(StoreSays::RenewalAsked { key, .. }) if **key == *session),
+    );
+    assert!((renewed - asked).abs() <= 6 * MS, "{}", renewed - asked);
+    let ended = |evidence: &Evidence| {
+        span_of(
+            evidence,
+            |record| matches!(&record.says, Says::Store(StoreSays::SessionExpired { id, .. }) if **id == *session),
+        )
+        .0
+    };
+    // Looks were 1033 ms apart: the end lies between the last that found it and the first that did not.
+    let (expired, seen) = (ended(&log), ended(&one(&folder().join("consul/session-info-poll.txt"))));
+    assert!(expired <= seen && seen - expired <= 1033 * MS, "{}", seen - expired);
+    // The mark was made when that look had been answered.
+    assert!((0..60 * MS).contains(&(gone - seen)), "{}", gone - seen);
+}
+
+/// A mark that nothing is held against is a gap in these tests. That of etcd's keep-alive is one for good: its client prints
+/// no times, and the server writes nothing of it.
+#[test]
+fn every_mark_is_compared() {
+    let tests = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/samples.rs")).unwrap();
+    let mut found = Vec::new();
+    for family in std::fs::read_dir(folder()).unwrap() {
+        let family = family.unwrap().path();
+        for sample in std::fs::read_dir(&family).unwrap() {
+            let path = sample.unwrap().path();
+            if path.extension().is_some_and(|ext| ext == "marks") {
+                found.push(path.strip_prefix(folder()).unwrap().to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    found.retain(|name| !tests.contains(&format!("\"{name}\"")));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("etcd/"), "{found:?}");
+}

@@ -69,38 +69,26 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         let (method, url) = (value("method")?, value("url")?);
         let sender = value("from").map(Arc::from);
         request(line, method, url, sender, reading);
-    } else if has(text, "EventMemberFailed") || has(text, "EventMemberReap") {
+    } else if let Some(kind) = moved(text) {
         let what = reading.name(text);
-        let kind = MoveKind::MemberDown;
-        store(
-            line,
-            BY,
-            StampMeans::Emitted,
-            StoreSays::Moved { kind, what, term: None },
-            reading,
-        );
-    } else if has(text, "cluster leadership acquired") || has(text, "New leader elected") || has(text, "election won") {
-        let what = reading.name(text);
-        let kind = MoveKind::LeaderElected;
-        store(
-            line,
-            BY,
-            StampMeans::Emitted,
-            StoreSays::Moved { kind, what, term: None },
-            reading,
-        );
-    } else if has(text, "cluster leadership lost") || has(text, "entering candidate state") {
-        let what = reading.name(text);
-        let kind = MoveKind::LeaderLost;
-        store(
-            line,
-            BY,
-            StampMeans::Emitted,
-            StoreSays::Moved { kind, what, term: None },
-            reading,
-        );
+        let says = StoreSays::Moved { kind, what, term: None };
+        store(line, BY, StampMeans::Emitted, says, reading);
     }
     Some(BY)
+}
+
+/// Whether a member went away, or the leadership changed.
+fn moved(text: &str) -> Option<MoveKind> {
+    let any = |words: &[&str]| words.iter().any(|word| has(text, word));
+    if any(&["EventMemberFailed", "EventMemberReap"]) {
+        Some(MoveKind::MemberDown)
+    } else if any(&["cluster leadership acquired", "New leader elected", "election won"]) {
+        Some(MoveKind::LeaderElected)
+    } else if any(&["cluster leadership lost", "entering candidate state"]) {
+        Some(MoveKind::LeaderLost)
+    } else {
+        None
+    }
 }
 
 /// The agent's debug line for each request of its HTTP API.

@@ -79,6 +79,7 @@ impl Reading<'_> {
             });
         match pause {
             Some(cpu) => *cpu = Some(used),
+            None if self.left_out == Some(id) => {}
             None => self.say(
                 line,
                 SourceKind::Runtime,

@@ -8,6 +8,7 @@ mod chrony;
 mod consul;
 mod cpython;
 mod docker;
+mod dotnet;
 mod etcd_log;
 mod etcd_tool;
 mod go_runtime;
@@ -52,6 +53,7 @@ pub(crate) struct State {
     pub(crate) http: http::State,
     pub(crate) sockets: sockets::State,
     pub(crate) go: go_runtime::State,
+    pub(crate) dotnet: dotnet::State,
     pub(crate) cgroup: cgroup::State,
     pub(crate) chrony: chrony::State,
     pub(crate) zookeeper: zookeeper_words::State,
@@ -210,6 +212,7 @@ const FORMATS: &[Format] = &[
     redis_monitor::read,
     redis_log::read,
     redis_tool::read,
+    redis_aof::manifest,
     zookeeper::read,
     owner::presets::read,
     zookeeper_words::read,
@@ -221,6 +224,7 @@ const FORMATS: &[Format] = &[
     go_runtime::read,
     node::read,
     cpython::read,
+    dotnet::read,
     sockets::read,
     owner::words::read,
 ];
@@ -265,8 +269,9 @@ fn finish_block(block: Block, reading: &mut Reading<'_>) {
     match serde_json::from_str::<Value>(&block.text) {
         Ok(value) => value_of(value, &line, reading),
         Err(_) => {
-            let first = block.text.lines().next().unwrap_or_default();
-            reading.unknown(block.number, first);
+            for (number, text) in (block.number..).zip(block.text.lines()) {
+                reading.unknown(number, text);
+            }
         }
     }
 }

@@ -56,6 +56,14 @@ pub(crate) fn read(reader: &mut dyn BufRead, reading: &mut Reading<'_>, packed: 
     file.total
 }
 
+/// A line of the manifest beside the files: `file appendonly.aof.2.incr.aof seq 2 type i`. It has no times.
+pub(crate) fn manifest(line: &Line<'_>, _: &mut Reading<'_>) -> Option<&'static str> {
+    let (_, rest) = line.text.strip_prefix("file ")?.rsplit_once(" seq ")?;
+    let (number, kind) = rest.split_once(" type ")?;
+    let sound = number.bytes().all(|byte| byte.is_ascii_digit()) && matches!(kind.trim_end(), "b" | "i" | "h");
+    sound.then_some("redis-aof-manifest")
+}
+
 struct File<'r> {
     reader: &'r mut dyn BufRead,
     total: u64,

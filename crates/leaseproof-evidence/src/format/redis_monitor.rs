@@ -6,6 +6,7 @@ use crate::reading::Reading;
 use crate::reading::line::{Layers, Line};
 use crate::record::{Author, SourceKind};
 use crate::says::{Says, StoreSays};
+use crate::source::BUFFER;
 use crate::stamp::written;
 use crate::when::StampMeans;
 use std::borrow::Cow;
@@ -234,8 +235,8 @@ fn say(line: &Line<'_>, request: &Request<'_>, reading: &mut Reading<'_>) {
     reading.say(line, SourceKind::Store, BY, StampMeans::Emitted, Says::Store(says));
 }
 
-/// The size of the pieces that a capture is searched in.
-const PIECE: usize = 4 << 20;
+/// The longest line that is read.
+const LONGEST: usize = 4 << 20;
 
 /// Searches a capture for the lines that name the key, and reads only these. All lines are counted.
 pub(crate) fn search(
@@ -246,10 +247,11 @@ pub(crate) fn search(
     meter: &mut Meter<'_>,
 ) -> u64 {
     let finder = memchr::memmem::Finder::new(key.as_bytes());
-    let mut piece: Vec<u8> = vec![0; PIECE];
+    let mut piece: Vec<u8> = vec![0; LONGEST];
     let (mut filled, mut total) = (0_usize, 0_u64);
     let mut others = 0_u64;
-    while let Some(room) = piece.get_mut(filled..) {
+    // As much at a time as a core's own cache holds: it is gone through three times.
+    while let Some(room) = piece.get_mut(filled..LONGEST.min(filled + BUFFER)) {
         let read = match reader.read(room) {
             Ok(read) => read,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
@@ -266,7 +268,7 @@ pub(crate) fn search(
             _ if read == 0 => filled,
             Some(end) => end + 1,
             // A line longer than a piece: it is dropped up to its end.
-            None if filled == PIECE => {
+            None if filled == LONGEST => {
                 reading.problem(
                     Some(reading.lines + 1),
                     crate::evidence::ProblemKind::LineTooLong,

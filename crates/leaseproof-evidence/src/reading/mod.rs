@@ -31,13 +31,17 @@ pub(crate) struct Reading<'o> {
     pub(crate) cut: bool,
     lease: bool,
     not_understood: u64,
+    last_unknown: u64,
     examples: Vec<(u64, Box<str>)>,
     formats: Vec<(Layers, &'static str, u64)>,
     gaps: GapMeter,
     anchors: AnchorMeter,
-    usual: HashMap<Arc<str>, Histogram>,
+    usual: HashMap<Arc<str>, Lengths>,
     covers: Option<(When, When)>,
-    kinds: HashMap<&'static str, Kept>,
+    /// Few, and asked for at each record: a list is quicker than a table.
+    kinds: Vec<(&'static str, Kept)>,
+    /// The last collection whose record was left out: its CPU time is no record either.
+    pub(crate) left_out: Option<u64>,
     names: HashMap<Box<str>, Arc<str>>,
 }
 
@@ -46,6 +50,26 @@ pub(crate) struct Reading<'o> {
 struct Kept {
     seen: u64,
     left_out: u64,
+}
+
+/// How long one operation took, each time.
+#[derive(Clone, Debug, Default)]
+struct Lengths {
+    spans: Histogram,
+    /// All but one in a hundred were at most this long when it was last looked at.
+    p99: Duration,
+    /// How many there must be before it is looked at again: a look goes through the whole histogram.
+    again: u64,
+}
+
+impl Lengths {
+    fn p99(&mut self) -> Duration {
+        if self.spans.count() >= self.again {
+            self.p99 = self.spans.quantile(990);
+            self.again = self.spans.count() + self.spans.count() / 64 + 1;
+        }
+        self.p99
+    }
 }
 
 /// What one file gave.
@@ -69,13 +93,15 @@ impl<'o> Reading<'o> {
             cut: false,
             lease: false,
             not_understood: 0,
+            last_unknown: 0,
             examples: Vec::new(),
             formats: Vec::new(),
             gaps: GapMeter::default(),
             anchors: AnchorMeter::default(),
             usual: HashMap::new(),
             covers: None,
-            kinds: HashMap::new(),
+            kinds: Vec::new(),
+            left_out: None,
             names: HashMap::new(),
         }
     }
@@ -109,12 +135,7 @@ impl<'o> Reading<'o> {
 
     /// The line says this.
     pub(crate) fn say(&mut self, line: &Line<'_>, source: SourceKind, by: &'static str, means: StampMeans, says: Says) {
-        let name = says.name();
-        if let Says::Runtime(RuntimeSays::Stop { took, operation, .. }) = &says {
-            let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-            self.usual.entry(Arc::clone(operation)).or_default().add(nanos);
-        }
-        if !self.keeps(name, &says) {
+        if !self.keeps(&says) {
             return;
         }
         self.records.push(Record {
@@ -134,25 +155,41 @@ impl<'o> Reading<'o> {
     }
 
     /// Whether another record of this kind is kept. Past the limit short stops and other routine are thinned out.
-    fn keeps(&mut self, name: &'static str, says: &Says) -> bool {
+    fn keeps(&mut self, says: &Says) -> bool {
         let limit = (self.options.limits.records_a_kind as u64).max(1);
-        let kept = self.kinds.entry(name).or_default();
-        kept.seen += 1;
-        if kept.seen <= limit {
-            return true;
-        }
-        let keep = match says {
-            Says::Runtime(RuntimeSays::Stop { took, operation, .. }) => {
-                let usual = self
-                    .usual
-                    .get(operation)
-                    .map_or(Duration::ZERO, |spans| spans.quantile(990));
-                *took > usual.max(Duration::from_millis(100))
+        let most = self.options.limits.records_a_kind.saturating_mul(8);
+        let name = says.name();
+        let kept = match self.kinds.iter().position(|(known, _)| *known == name) {
+            Some(at) => self.kinds.get_mut(at),
+            None => {
+                self.kinds.push((name, Kept::default()));
+                self.kinds.last_mut()
             }
-            // Every so-manieth, ever fewer: begin and end of the file stay covered.
-            _ => kept.seen.is_multiple_of((kept.seen / limit).next_power_of_two() * 2),
         };
-        let keep = keep && self.records.len() < self.options.limits.records_a_kind.saturating_mul(8);
+        let Some((_, kept)) = kept else { return true };
+        kept.seen += 1;
+        let mut keep = kept.seen <= limit;
+        if let Says::Runtime(RuntimeSays::Stop {
+            took, operation, id, ..
+        }) = says
+        {
+            let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+            let lengths = match self.usual.get_mut(operation) {
+                Some(lengths) => lengths,
+                None => self.usual.entry(Arc::clone(operation)).or_default(),
+            };
+            lengths.spans.add(nanos);
+            if !keep {
+                keep = *took > Duration::from_millis(100) && *took > lengths.p99();
+            }
+            keep &= kept.seen <= limit || self.records.len() < most;
+            if id.is_some() {
+                self.left_out = id.filter(|_| !keep);
+            }
+        } else if !keep {
+            // Every so-manieth, ever fewer: begin and end of the file stay covered.
+            keep = kept.seen.is_multiple_of((kept.seen / limit).next_power_of_two() * 2) && self.records.len() < most;
+        }
         if !keep {
             kept.left_out += 1;
         }
@@ -222,6 +259,11 @@ impl<'o> Reading<'o> {
 
     /// Nothing was made of the line.
     pub(crate) fn unknown(&mut self, number: u64, raw: &str) {
+        // The parts of one document are all of one line.
+        if self.last_unknown == number {
+            return;
+        }
+        self.last_unknown = number;
         self.not_understood += 1;
         if self.examples.len() < self.options.limits.examples && !raw.trim().is_empty() {
             self.examples.push((number, bounded(raw)));
@@ -319,7 +361,7 @@ impl<'o> Reading<'o> {
             usual: self
                 .usual
                 .iter()
-                .map(|(name, spans)| (Arc::clone(name), spans.usual()))
+                .map(|(name, lengths)| (Arc::clone(name), lengths.spans.usual()))
                 .collect(),
             thinned,
             cut: self.cut,

@@ -6,7 +6,10 @@ use std::io::{self, BufRead};
 pub(crate) struct Lines<R> {
     reader: R,
     limit: usize,
+    /// A line that did not lie whole in the reader's buffer.
     line: Vec<u8>,
+    /// Bytes of the reader's buffer that the last line was lent from.
+    lent: usize,
     /// Bytes read so far.
     pub(crate) read: u64,
     /// Whether the last line was cut.
@@ -19,6 +22,7 @@ impl<R: BufRead> Lines<R> {
             reader,
             limit: limit.max(1),
             line: Vec::new(),
+            lent: 0,
             read: 0,
             was_cut: false,
         }
@@ -26,8 +30,25 @@ impl<R: BufRead> Lines<R> {
 
     /// The next line, without its end. `None`: there is none.
     pub(crate) fn next(&mut self) -> io::Result<Option<&[u8]>> {
-        self.line.clear();
+        self.reader.consume(std::mem::take(&mut self.lent));
         self.was_cut = false;
+        // Most lines lie whole in the buffer, and are lent from it.
+        let whole = match self.reader.fill_buf() {
+            Ok(buffer) => memchr::memchr(b'\n', buffer).filter(|end| *end <= self.limit),
+            Err(_) => None,
+        };
+        if let Some(end) = whole {
+            self.lent = end + 1;
+            self.read += self.lent as u64;
+            let line = self.reader.fill_buf()?.get(..end).unwrap_or_default();
+            return Ok(Some(line.strip_suffix(b"\r").unwrap_or(line)));
+        }
+        self.gathered()
+    }
+
+    /// A line that goes over the buffer's end, or is too long.
+    fn gathered(&mut self) -> io::Result<Option<&[u8]>> {
+        self.line.clear();
         let mut any = false;
         loop {
             let buffer = match self.reader.fill_buf() {

@@ -1,6 +1,8 @@
-//! Where bytes come from: files, folders, packed files, the standard input.
+//! Where bytes come from: files, folders, packed files, archives, the standard input.
 
+pub(crate) mod archive;
 pub(crate) mod lines;
+pub(crate) mod wide;
 
 use crate::evidence::{Problem, ProblemKind};
 use crate::input::Input;
@@ -24,6 +26,8 @@ pub(crate) enum Origin {
     Path(PathBuf),
     Bytes(Arc<[u8]>),
     Stdin,
+    /// A file of an archive, and which of its entries.
+    Entry(Arc<Source>, usize),
 }
 
 /// All that the inputs are.
@@ -131,41 +135,80 @@ pub(crate) enum Packed {
 }
 
 /// A file, unpacked as it is read.
-pub(crate) struct Opened {
-    pub(crate) reader: Box<dyn BufRead>,
+pub(crate) struct Opened<'r> {
+    pub(crate) reader: Box<dyn BufRead + 'r>,
     pub(crate) packed: Packed,
 }
 
-const BUFFER: usize = 1 << 20;
+/// What is read at a time: it stays in a core's own cache while its lines are gone through.
+pub(crate) const BUFFER: usize = 256 << 10;
 
 impl Source {
-    /// Opens it; packed files are known by their first bytes, not by their names.
-    pub(crate) fn open(&self) -> io::Result<Opened> {
-        let plain: Box<dyn Read> = match &self.origin {
-            Origin::Path(path) => Box::new(File::open(path)?),
-            Origin::Bytes(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
-            Origin::Stdin => Box::new(io::stdin()),
-        };
+    /// Opens it. A file of an archive is opened by its archive.
+    pub(crate) fn open(&self) -> io::Result<Opened<'static>> {
+        match &self.origin {
+            Origin::Path(path) => Opened::of(File::open(path)?),
+            Origin::Bytes(bytes) => Opened::of(Cursor::new(Arc::clone(bytes))),
+            Origin::Stdin => Opened::of(io::stdin()),
+            Origin::Entry(..) => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
+impl<'r> Opened<'r> {
+    /// Packed files are known by their first bytes, not by their names.
+    pub(crate) fn of(plain: impl Read + 'r) -> io::Result<Self> {
         let mut reader = BufReader::with_capacity(BUFFER, plain);
         let head = reader.fill_buf()?;
         if head.starts_with(&[0x1f, 0x8b]) {
             let unpacked = flate2::bufread::MultiGzDecoder::new(reader);
-            return Ok(Opened {
-                reader: Box::new(BufReader::with_capacity(BUFFER, unpacked)),
+            return Ok(Self {
+                reader: headed(BufReader::with_capacity(BUFFER, unpacked))?,
                 packed: Packed::Gzip,
             });
         }
         if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             let unpacked = ruzstd::decoding::StreamingDecoder::new(reader)
                 .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
-            return Ok(Opened {
-                reader: Box::new(BufReader::with_capacity(BUFFER, unpacked)),
+            return Ok(Self {
+                reader: headed(BufReader::with_capacity(BUFFER, unpacked))?,
                 packed: Packed::Zstd,
             });
         }
-        Ok(Opened {
-            reader: Box::new(reader),
+        Ok(Self {
+            reader: headed(reader)?,
             packed: Packed::No,
         })
+    }
+
+    /// Whether it is an archive of files.
+    pub(crate) fn is_archive(&mut self) -> bool {
+        self.reader.fill_buf().is_ok_and(archive::is)
+    }
+}
+
+/// So much of a file must be seen at once to tell what it is; pipes and unpackers may begin with less.
+const HEAD: usize = 512;
+
+fn headed<'r>(mut reader: impl BufRead + 'r) -> io::Result<Box<dyn BufRead + 'r>> {
+    if reader.fill_buf()?.len() >= HEAD {
+        return Ok(Box::new(reader));
+    }
+    let mut head = Vec::with_capacity(HEAD);
+    match reader.by_ref().take(HEAD as u64).read_to_end(&mut head) {
+        Ok(_) => Ok(Box::new(Cursor::new(head).chain(reader))),
+        // What came before it is read first.
+        Err(error) => Ok(Box::new(
+            Cursor::new(head).chain(BufReader::with_capacity(1, Failing(Some(error)))),
+        )),
+    }
+}
+
+/// An error that was met too early, kept for its place.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }

@@ -1,79 +1,13 @@
-//! What a stamp says, as it is written.
+//! Stamps with a day, each way of writing them a function: the stamp, and how many bytes it took.
 
-use jiff::civil::{Date, DateTime};
-
-/// The zone of a stamp.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Zone {
-    /// None is written.
-    None,
-    /// East of UTC by this many seconds.
-    Offset(i32),
-}
-
-/// A calendar stamp.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Written {
-    /// The year, where one is written.
-    pub(crate) year: Option<i16>,
-    /// 1 to 12.
-    pub(crate) month: i8,
-    /// 1 to 31.
-    pub(crate) day: i8,
-    /// Seconds of the day.
-    pub(crate) second: i32,
-    /// Nanoseconds of the second.
-    pub(crate) nanos: i64,
-    /// Nanoseconds of the last digit.
-    pub(crate) unit: i64,
-    /// The zone.
-    pub(crate) zone: Zone,
-}
-
-impl Written {
-    /// The date, in the year that is written or the one that is given.
-    pub(crate) fn date(&self, year: i16) -> Option<Date> {
-        Date::new(self.year.unwrap_or(year), self.month, self.day).ok()
-    }
-
-    /// The moment on the clock face.
-    pub(crate) fn face(&self, year: i16) -> Option<DateTime> {
-        let date = self.date(year)?;
-        let (hour, rest) = (self.second / 3600, self.second % 3600);
-        DateTime::new(
-            date.year(),
-            date.month(),
-            date.day(),
-            i8::try_from(hour).ok()?,
-            i8::try_from(rest / 60).ok()?,
-            i8::try_from(rest % 60).ok()?,
-            i32::try_from(self.nanos).ok()?,
-        )
-        .ok()
-    }
-}
+use super::digits::{clock, digit, four, fraction, is, two};
+use super::zone::zone;
+use super::{Written, Zone};
 
 const MONTHS: [&[u8; 3]; 12] = [
     b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
 ];
 const DAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
-
-fn digit(bytes: &[u8], at: usize) -> Option<i32> {
-    let byte = *bytes.get(at)?;
-    byte.is_ascii_digit().then(|| i32::from(byte - b'0'))
-}
-
-fn two(bytes: &[u8], at: usize) -> Option<i32> {
-    Some(digit(bytes, at)? * 10 + digit(bytes, at + 1)?)
-}
-
-fn four(bytes: &[u8], at: usize) -> Option<i32> {
-    Some(two(bytes, at)? * 100 + two(bytes, at + 2)?)
-}
-
-fn is(bytes: &[u8], at: usize, byte: u8) -> Option<()> {
-    (*bytes.get(at)? == byte).then_some(())
-}
 
 fn month(bytes: &[u8], at: usize) -> Option<i8> {
     let name = bytes.get(at..at + 3)?;
@@ -86,95 +20,6 @@ fn weekday(bytes: &[u8]) -> bool {
         .get(..3)
         .is_some_and(|name| DAYS.iter().any(|day| day.as_slice() == name))
 }
-
-/// `02:56:54`, as seconds; a leap second counts as the one before it.
-fn clock(bytes: &[u8], at: usize) -> Option<i32> {
-    let hour = two(bytes, at)?;
-    is(bytes, at + 2, b':')?;
-    let minute = two(bytes, at + 3)?;
-    is(bytes, at + 5, b':')?;
-    let second = two(bytes, at + 6)?;
-    (hour < 24 && minute < 60 && second <= 60).then(|| hour * 3600 + minute * 60 + second.min(59))
-}
-
-/// `.123456` or `,123`: nanoseconds, the unit of the last digit, and how many bytes it took (0: there is none).
-pub(crate) fn fraction(bytes: &[u8], at: usize) -> (i64, i64, usize) {
-    if !matches!(bytes.get(at), Some(b'.' | b',')) {
-        return (0, 1_000_000_000, 0);
-    }
-    let (mut nanos, mut unit, mut used) = (0_i64, 1_000_000_000_i64, 1);
-    while let Some(value) = digit(bytes, at + used) {
-        if unit > 1 {
-            unit /= 10;
-            nanos += i64::from(value) * unit;
-        }
-        used += 1;
-    }
-    if used == 1 {
-        (0, 1_000_000_000, 0)
-    } else {
-        (nanos, unit, used)
-    }
-}
-
-/// `Z`, `+0000`, `+00:00`, ` +0000 UTC`, ` UTC`: the zone, and how many bytes it took.
-fn zone(bytes: &[u8], at: usize) -> (Zone, usize) {
-    let numeric = |at: usize| -> Option<(i32, usize)> {
-        let sign = match bytes.get(at)? {
-            b'+' => 1,
-            b'-' => -1,
-            _ => return None,
-        };
-        let hours = two(bytes, at + 1)?;
-        let (minutes, used) = match bytes.get(at + 3) {
-            Some(b':') => (two(bytes, at + 4)?, 6),
-            _ => (two(bytes, at + 3)?, 5),
-        };
-        if bytes.get(at + used).is_some_and(u8::is_ascii_digit) {
-            return None;
-        }
-        (hours < 15 && minutes < 60).then_some((sign * (hours * 3600 + minutes * 60), used))
-    };
-    let ends = |at: usize| !bytes.get(at).is_some_and(u8::is_ascii_alphanumeric);
-    if bytes.get(at) == Some(&b'Z') && ends(at + 1) {
-        return (Zone::Offset(0), 1);
-    }
-    if let Some((east, used)) = numeric(at) {
-        return (Zone::Offset(east), used);
-    }
-    if bytes.get(at) == Some(&b' ') {
-        if let Some((east, used)) = numeric(at + 1) {
-            // Go writes the name behind the number.
-            let named = [&b" UTC"[..], b" GMT"]
-                .iter()
-                .any(|name| bytes.get(at + 1 + used..).is_some_and(|rest| rest.starts_with(name)));
-            return (Zone::Offset(east), 1 + used + if named { 4 } else { 0 });
-        }
-        for (name, east) in NAMES {
-            let after = at + 1 + name.len();
-            if bytes.get(at + 1..after) == Some(name.as_bytes()) && ends(after) {
-                return (Zone::Offset(*east), 1 + name.len());
-            }
-        }
-    }
-    (Zone::None, 0)
-}
-
-/// Names of zones that mean one thing in the world. `IST`, `CST`, `BST` mean several, and count as none.
-const NAMES: &[(&str, i32)] = &[
-    ("UTC", 0),
-    ("GMT", 0),
-    ("CET", 3600),
-    ("CEST", 7200),
-    ("EET", 7200),
-    ("EEST", 10800),
-    ("MSK", 10800),
-    ("JST", 32400),
-    ("EST", -18000),
-    ("EDT", -14400),
-    ("PST", -28800),
-    ("PDT", -25200),
-];
 
 /// `2026-11-30T02:56:49.064Z`, `2026-11-30 02:56:54,844`, `2026/11/30 03:03:17`: the stamp and its length.
 pub(crate) fn iso(bytes: &[u8]) -> Option<(Written, usize)> {
@@ -302,33 +147,9 @@ fn day_month_year(bytes: &[u8], between: u8, before: u8) -> Option<(Written, usi
     ))
 }
 
-/// Seconds with a fraction: `4.097`, `30284,932`, `896.606278`: nanoseconds, unit, length. A whole number is none.
-pub(crate) fn seconds(bytes: &[u8]) -> Option<(i64, i64, usize)> {
-    let (whole, used) = number(bytes)?;
-    let (nanos, unit, fraction_used) = fraction(bytes, used);
-    if fraction_used == 0 || whole > 9_000_000_000 {
-        return None;
-    }
-    Some((
-        i64::try_from(whole).ok()? * 1_000_000_000 + nanos,
-        unit,
-        used + fraction_used,
-    ))
-}
-
-/// Digits: the number and its length.
-pub(crate) fn number(bytes: &[u8]) -> Option<(u64, usize)> {
-    let mut value = 0_u64;
-    let mut used = 0;
-    while let Some(byte) = bytes.get(used).filter(|byte| byte.is_ascii_digit()) {
-        value = value.checked_mul(10)?.checked_add(u64::from(byte - b'0'))?;
-        used += 1;
-    }
-    (used > 0).then_some((value, used))
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::digits::seconds;
     use super::*;
 
     fn shown(read: Option<(Written, usize)>) -> String {
