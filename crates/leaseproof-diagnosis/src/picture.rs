@@ -70,9 +70,11 @@ fn is_routine(kind: PartKind) -> bool {
     )
 }
 
-/// From the last renewal to the loss, and to the first moment of all that was broken soon after it.
+/// From the last renewal to the loss, to its owner's word of it, and to the first moment of all that was broken, where
+/// these came soon after it.
 fn window(story: &Story<'_>, breach: &Breach) -> Option<Span> {
     let loss = story.loss.as_ref().and_then(|loss| loss.window(story));
+    let told = story.loss.as_ref().and_then(|loss| story.at(loss.told?));
     let broken = breach
         .broken
         .iter()
@@ -81,6 +83,7 @@ fn window(story: &Story<'_>, breach: &Breach) -> Option<Span> {
             earliest: when.earliest,
             latest: when.latest,
         })
+        .chain(told)
         .filter(|when| loss.is_none_or(|loss| when.earliest <= loss.latest.saturating_add(nanos(AFTER))));
     loss.into_iter().chain(broken).reduce(Interval::hull).map(document)
 }
@@ -116,7 +119,12 @@ fn store(story: &Story<'_>) -> Vec<Part> {
 }
 
 fn granted(story: &Story<'_>, grant: &Grant<'_>) -> Option<Part> {
-    let begun = story.at(grant.begun)?;
+    let mut begun = story.at(grant.begun)?;
+    let unseen = grant.end.is_some_and(|end| end.by.place == grant.begun.place);
+    if unseen {
+        // Only its end is on record: it held for its TTL before, or nothing is known of it.
+        begun.earliest = begun.earliest.saturating_sub(nanos(grant.ttl.unwrap_or_default()));
+    }
     let holder = match (grant.owner, &grant.holder) {
         (Some(owner), _) => story.owner_name(Some(owner)),
         (None, Some(holder)) => holder.to_string(),
@@ -142,14 +150,18 @@ fn granted(story: &Story<'_>, grant: &Grant<'_>) -> Option<Part> {
                 .map_or_else(|| format!("; {how}"), |at| format!("; {how} at {}", clock(at)))
         }
     };
+    let from = match unseen {
+        true => ", begun before".to_owned(),
+        false => format!(" from {}", clock(begun)),
+    };
     let mut lines = vec![story.cite(grant.begun)];
-    lines.extend(grant.end.map(|end| story.cite(end.by)));
+    lines.extend(grant.end.filter(|_| !unseen).map(|end| story.cite(end.by)));
     Some(Part {
         kind: PartKind::Grant,
         owner: Some(holder.clone()),
         when: document(begun),
         until: grant.end.and_then(|end| end.at).map(document),
-        says: format!("{sure}{what} of {holder}{token} from {}{end}", clock(begun)),
+        says: format!("{sure}{what} of {holder}{token}{from}{end}"),
         lines,
     })
 }
@@ -238,8 +250,12 @@ fn resource(story: &Story<'_>) -> Vec<Part> {
     story.acts.iter().filter_map(of_act).collect()
 }
 
-fn stops(story: &Story<'_>, is_of: impl Fn(Who) -> bool) -> Vec<Part> {
+fn stops(story: &Story<'_>, is_of: impl Fn(Who) -> bool + Clone) -> Vec<Part> {
+    let is_gap = |stop: &Stop<'_>| matches!(stop.how, How::Gap { .. });
     let found = story.stops.iter().filter(|stop| is_of(stop.who));
+    // The usual gaps of a quiet file tell nothing beside a long one.
+    let longest = found.clone().filter(|stop| is_gap(stop)).map(|stop| stop.took).max();
+    let found = found.filter(|stop| !is_gap(stop) || Some(stop.took * 3) >= longest);
     found.filter_map(|stop| stopped(story, stop)).collect()
 }
 

@@ -68,12 +68,21 @@ pub(crate) fn chart(rows: &[Row], of: &Subject<'_>) -> Chart {
     for row in &shown {
         let _ = write!(svg, "<g transform=\"translate(0 {top})\">");
         // What stood still lies below, so that what was said in it stays readable.
-        for still in [true, false] {
-            let is_still = |bar: &&Bar| matches!(bar.shape, Shape::Stop | Shape::Silence) == still;
-            row.bars
-                .iter()
-                .filter(is_still)
-                .for_each(|it| bar(&mut svg, it, &of.axis));
+        let mut order: Vec<&Bar> = row.bars.iter().collect();
+        order.sort_by_key(|it| match it.shape {
+            Shape::Silence => 0,
+            Shape::Stop => 1,
+            Shape::Grant | Shape::Belief => 2,
+        });
+        let told = row.bars.iter().any(|it| it.shape == Shape::Stop && !it.text.is_empty());
+        let mut written: Vec<(f64, f64, f64)> = Vec::new();
+        for it in order.into_iter().filter(|it| is_shown(it, &of.axis)) {
+            bar(&mut svg, it, &of.axis);
+            // Beside a stop that somebody tells of, the silence that it made needs no words.
+            if it.shape != Shape::Silence || !told {
+                text(&mut svg, it, &of.axis, &mut written);
+            }
+            close_link(&mut svg, it.anchor.as_ref());
         }
         let mut kept = kept(row, &of.axis, apart).0;
         kept.sort_by_key(|it| (it.accused, it.named));
@@ -127,9 +136,12 @@ fn labels(rows: &[&Row]) -> Vec<Label> {
     std::iter::once(axis).chain(of_rows).collect()
 }
 
+fn is_shown(bar: &Bar, axis: &Axis) -> bool {
+    axis.shows(bar.when.earliest, bar.until.map_or(i64::MAX, |until| until.latest))
+}
+
 fn shows(row: &Row, axis: &Axis) -> bool {
-    let open = |bar: &Bar| bar.until.map_or(i64::MAX, |until| until.latest);
-    row.bars.iter().any(|bar| axis.shows(bar.when.earliest, open(bar)))
+    row.bars.iter().any(|bar| is_shown(bar, axis))
         || row
             .dots
             .iter()
@@ -138,13 +150,19 @@ fn shows(row: &Row, axis: &Axis) -> bool {
 
 fn ticks(svg: &mut String, axis: &Axis, height: f64) {
     let mut lines = String::new();
+    let mut free_from = 0.0;
     for (x, text) in axis.ticks() {
         let _ = write!(lines, "M{x:.1} 16V{height}");
+        let wide = text.len() as f64 * LETTER;
         let (x, anchor) = if x > axis.width - 80.0 {
             (x - 3.0, "end")
         } else {
             (x + 3.0, "start")
         };
+        if anchor == "end" && x - wide < free_from {
+            continue;
+        }
+        free_from = x + wide;
         let _ = write!(
             svg,
             "<text class=\"tick\" x=\"{x:.1}\" y=\"14\" text-anchor=\"{anchor}\">{text}</text>"
@@ -236,9 +254,6 @@ fn bar(svg: &mut String, bar: &Bar, axis: &Axis) {
     // Surely from the latest begin to the earliest end; perhaps from the earliest to the latest.
     let sure = bar.until.map_or(axis.to, |until| until.earliest);
     let perhaps = bar.until.map_or(axis.to, |until| until.latest);
-    if !axis.shows(bar.when.earliest, perhaps) {
-        return;
-    }
     open_link(svg, bar.anchor.as_ref(), &bar.title);
     let mut rect = |class: &str, from: i64, to: i64, least: f64| {
         if let Some((x, wide)) = axis.clip(from, to).filter(|(_, wide)| *wide >= least) {
@@ -260,23 +275,32 @@ fn bar(svg: &mut String, bar: &Bar, axis: &Axis) {
     } else {
         rect(edge, bar.when.earliest, perhaps, 0.0);
     }
-    if let Some((x, wide)) = axis.clip(bar.when.latest.min(sure), sure) {
-        let needed = bar.text.chars().count() as f64 * LETTER + 8.0;
-        if !bar.text.is_empty() && wide >= needed {
-            let y = match bar.shape {
-                Shape::Stop | Shape::Silence => bar.top + bar.height - 5.0,
-                _ => bar.top + bar.height / 2.0 + 4.0,
-            };
-            let class = if bar.until.is_none() { "open" } else { class };
-            let _ = write!(
-                svg,
-                "<text class=\"in {class}t\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
-                x + 5.0,
-                Text(&bar.text)
-            );
-        }
+}
+
+/// The word in a bar, where it fits and no other is in the way. `written`: from, to and height of those that are there.
+fn text(svg: &mut String, bar: &Bar, axis: &Axis, written: &mut Vec<(f64, f64, f64)>) {
+    let end = bar.until.map_or(axis.to, |until| until.earliest);
+    let Some((x, wide)) = axis.clip(bar.when.latest.min(end), end) else {
+        return;
+    };
+    let needed = bar.text.chars().count() as f64 * LETTER + 8.0;
+    let (y, class) = match bar.shape {
+        Shape::Stop => (bar.top + bar.height - 5.0, "frozent"),
+        Shape::Silence => (bar.top + bar.height - 5.0, "silencet"),
+        _ if bar.until.is_none() => (bar.top + bar.height / 2.0 + 4.0, "opent"),
+        _ => (bar.top + bar.height / 2.0 + 4.0, "grantt"),
+    };
+    let taken = |(from, to, at): &(f64, f64, f64)| *from < x + needed && x < *to && (at - y).abs() < 10.0;
+    if bar.text.is_empty() || wide < needed || written.iter().any(taken) {
+        return;
     }
-    close_link(svg, bar.anchor.as_ref());
+    written.push((x, x + needed, y));
+    let _ = write!(
+        svg,
+        "<text class=\"in {class}\" x=\"{:.1}\" y=\"{y:.1}\">{}</text>",
+        x + 5.0,
+        Text(&bar.text)
+    );
 }
 
 fn dot(svg: &mut String, dot: &Dot, axis: &Axis) {

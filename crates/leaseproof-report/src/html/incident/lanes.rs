@@ -3,6 +3,7 @@
 use super::axis::moment;
 use super::lines::Lines;
 use crate::visible::visible;
+use crate::words;
 use leaseproof_model::diagnosis::{Diagnosis, Lane, Part, PartKind, Party, Span, StoryLane};
 
 /// The most rows of owners and the like.
@@ -109,7 +110,10 @@ pub(crate) fn rows(diagnosis: &Diagnosis, lines: &Lines) -> Rows {
         lane.party != Party::Owner || lane.parts.iter().any(names_part)
     });
     if without > 0 {
-        notes.push(format!("{without} more owners have no row."));
+        notes.push(format!(
+            "{} without a row of their own: too many.",
+            words::count(without, "owner")
+        ));
     }
     let left_out: u64 = of_story.iter().map(|lane| lane.left_out).sum();
     if left_out > 0 {
@@ -123,11 +127,15 @@ pub(crate) fn rows(diagnosis: &Diagnosis, lines: &Lines) -> Rows {
         lane.marks.iter().any(|mark| lines.is_named(&lane.file, mark.line))
     });
     if without > 0 {
-        notes.push(format!("{without} more files have no row."));
+        notes.push(format!(
+            "{} without a row of their own: too many.",
+            words::count(without, "file")
+        ));
     }
     if bare > 0 {
         notes.push(format!(
-            "{bare} files say nothing that has a moment; they are in the list of files."
+            "Nothing with a moment is said by {} more; they are in the list of files.",
+            words::count(bare, "file")
         ));
     }
     let rows = of_story.into_iter().map(|lane| maker.of_story(lane));
@@ -279,7 +287,7 @@ impl Maker<'_> {
         let colour = self.colour(lane.owner.as_deref());
         let mut row = Row {
             label: visible(base(&lane.file)).into_owned(),
-            sub: format!("{}, {}", lane.formats.join(", "), visible(&lane.clock)),
+            sub: format!("{}, {}", visible(&lane.formats.join(", ")), visible(&lane.clock)),
             height,
             colour,
             of_file: true,
@@ -292,7 +300,7 @@ impl Maker<'_> {
                 visible(&lane.file),
                 mark.line,
                 moment(mark.when),
-                mark.kind
+                visible(&mark.kind)
             );
             if mark.until.is_some() {
                 row.bars.push(Bar {

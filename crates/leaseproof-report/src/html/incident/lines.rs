@@ -94,7 +94,7 @@ impl Lines {
                 anchor,
                 place: format!("{}:{}", visible(&cited.file), cited.line),
                 when: known.map(|it| moment(it.0)).unwrap_or_default(),
-                kind: known.map(|it| it.1.to_owned()).unwrap_or_default(),
+                kind: known.map(|it| visible(it.1).into_owned()).unwrap_or_default(),
                 text: visible(&cited.text).into_owned(),
                 roles: vec![role],
             });
@@ -136,7 +136,7 @@ impl Lines {
                 anchor,
                 place: place.1.to_string(),
                 when: moment(*when),
-                kind: (*kind).to_owned(),
+                kind: visible(kind).into_owned(),
                 text: visible(text).into_owned(),
                 roles: Vec::new(),
             };

@@ -22,6 +22,7 @@ pub(crate) struct Page {
     loss: Option<String>,
     key: Option<String>,
     version: &'static str,
+    folder: Option<String>,
     first: Option<First>,
     figures: Vec<Figure>,
     no_picture: bool,
@@ -102,7 +103,7 @@ struct File {
 }
 
 /// Builds the page.
-pub(crate) fn page(diagnosis: &Diagnosis) -> Page {
+pub(crate) fn page(diagnosis: &Diagnosis, folder: Option<String>) -> Page {
     let lines = Lines::of(diagnosis);
     let laid = rows(diagnosis, &lines);
     let figures = figures(diagnosis, &laid.rows, &laid.notes);
@@ -121,6 +122,7 @@ pub(crate) fn page(diagnosis: &Diagnosis) -> Page {
         loss: diagnosis.loss.as_deref().map(shown),
         key: diagnosis.key.as_deref().map(shown),
         version: env!("CARGO_PKG_VERSION"),
+        folder: folder.as_deref().map(shown),
         first: diagnosis.causes.first().map(first),
         no_picture: figures.is_empty(),
         figures,
