@@ -177,7 +177,8 @@ fn flag(svg: &mut String, of: &Subject<'_>, height: f64) {
     if !(0.0..=of.axis.width).contains(&x) {
         return;
     }
-    let wide = text.chars().count() as f64 * LETTER + 10.0;
+    // It is bold.
+    let wide = text.chars().count() as f64 * LETTER * 1.15 + 10.0;
     let left = if x + wide > of.axis.width { x - wide } else { x };
     let _ = write!(
         svg,
