@@ -275,7 +275,11 @@ fn stopped(story: &Story<'_>, stop: &Stop<'_>) -> Option<Part> {
         How::Killed { why, .. } => (PartKind::Stop, crate::redact::shown(why)),
         How::Gap { usual } => (
             PartKind::Silence,
-            format!("it wrote nothing; its usual gap is at most {}", span(*usual)),
+            format!(
+                "{} says nothing; its usual gap is at most {}",
+                story.name(stop.file),
+                span(*usual)
+            ),
         ),
     };
     let lasted = (!stop.took.is_zero()).then(|| format!("{}: ", span(stop.took)));

@@ -25,7 +25,10 @@ pub(crate) fn without(diagnosis: &Diagnosis) -> (Option<String>, Diagnosis) {
     }
     short.lanes.iter_mut().for_each(|lane| cut(&mut lane.file));
     let parts = short.picture.lanes.iter_mut().flat_map(|lane| &mut lane.parts);
-    parts.for_each(|part| cited(&mut part.lines));
+    parts.for_each(|part| {
+        cut(&mut part.says);
+        cited(&mut part.lines);
+    });
     for it in &mut short.not_understood {
         cut(&mut it.file);
         cited(&mut it.examples);
