@@ -27,6 +27,9 @@ fn every_key_is_in_the_schema_ok() {
         ("[owner.lines]", "/properties/owner/properties/lines"),
         ("[verify]", "/properties/verify"),
         ("[watch]", "/properties/watch"),
+        ("[diagnose]", "/properties/diagnose"),
+        ("[diagnose.owner]", "/properties/diagnose/properties/owner"),
+        ("[diagnose.resource]", "/properties/diagnose/properties/resource"),
         ("[[watch.lease]]", "/properties/watch/properties/lease/items"),
         (
             "[[watch.lease]]\n[watch.lease.owner]",
@@ -85,6 +88,10 @@ fn plans_that_do_not_keep_to_it_bad() {
         (json!({ "budget": { "tll": "3s" } }), "tll is not in the schema"),
         (json!({ "verify": { "cycles": 0 } }), "below 1"),
         (json!({ "owner": { "env": { "A": 1 } } }), "$.owner.env.A"),
+        (
+            json!({ "diagnose": { "owner": { "lost": 1 } } }),
+            "$.diagnose.owner.lost",
+        ),
     ] {
         let errors = schema::plan_1().errors(&plan).join("\n");
         assert!(errors.contains(needle), "{errors}");

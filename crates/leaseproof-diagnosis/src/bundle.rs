@@ -3,7 +3,8 @@
 
 use crate::redact::shown;
 use leaseproof_model::diagnosis::{
-    Boundary, Breach, BreachSeen, Cause, Cited, Confidence, Covered, DIAGNOSIS_SCHEMA, Diagnosis, Missing, Seen,
+    Boundary, Breach, BreachSeen, Cause, Cited, Confidence, Covered, DIAGNOSIS_SCHEMA, Diagnosis, Missing, Picture,
+    Seen,
 };
 use leaseproof_model::event::{Event, EventId, Source};
 use leaseproof_model::finding::{Finding, Subject};
@@ -65,6 +66,7 @@ pub fn of_run(run: &RunVerdict, histories: &[History], folder: &str) -> Diagnosi
         .chain(run.incomplete.clone())
         .collect(),
         lanes: Vec::new(),
+        picture: Picture::default(),
         not_understood: Vec::new(),
     }
 }

@@ -17,6 +17,7 @@ pub mod checklist;
 mod lanes;
 pub mod missing;
 mod notes;
+mod picture;
 mod redact;
 pub mod story;
 mod words;
@@ -49,6 +50,7 @@ pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diag
         missing: missing::missing(&story, &breach, &causes),
         notes: notes::notes(&story),
         lanes: lanes::lanes(&story),
+        picture: picture::picture(&story, &breach),
         not_understood: not_understood(&story),
         breach,
         causes,

@@ -197,6 +197,92 @@ pub struct Lane {
     pub marks: Vec<Mark>,
 }
 
+/// Of whom a lane of the picture tells.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Party {
+    /// The lock store.
+    Store,
+    /// An owner.
+    Owner,
+    /// The protected resource.
+    Resource,
+    /// A machine, or something of which nothing tells whose it is.
+    Other,
+}
+
+/// What a part of the picture shows.
+#[derive(Copy, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum PartKind {
+    /// The store grants the lease.
+    Grant,
+    /// An owner says that it holds the lease; no longer than to its last word.
+    Belief,
+    /// It did not run, by somebody's word.
+    Stop,
+    /// It wrote nothing for longer than it usually does.
+    Silence,
+    /// It waits for the lease.
+    Waiting,
+    /// It acquired the lease.
+    Acquired,
+    /// A renewal: applied, on the store's lane; by its own word, on an owner's.
+    Renewed,
+    /// A renewal failed.
+    Failed,
+    /// It lost the lease.
+    Lost,
+    /// It released the lease.
+    Released,
+    /// A write that was accepted; on an owner's lane: that it says it made.
+    Write,
+    /// A write that was refused.
+    Refused,
+}
+
+/// One part of the picture.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// What it is.
+    pub kind: PartKind,
+    /// Whose, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// From when to when it may have begun, or happened.
+    pub when: Span,
+    /// From when to when it may have ended. `None`: it did not last, or (a grant) nothing shows its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Span>,
+    /// In words.
+    pub says: String,
+    /// The lines that it rests on.
+    pub lines: Vec<Cited>,
+}
+
+/// What the story tells of one party, along the time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StoryLane {
+    /// Of whom.
+    pub party: Party,
+    /// Its name.
+    pub name: String,
+    /// The parts, in the order of time.
+    pub parts: Vec<Part>,
+    /// How many parts were left out, since there are too many.
+    pub left_out: u64,
+}
+
+/// The incident on one time axis.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Picture {
+    /// From the last renewal to the loss and what was broken by it; `None`: no line dates it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub window: Option<Span>,
+    /// The store, each owner, the resource, and what else stood still.
+    pub lanes: Vec<StoryLane>,
+}
+
 /// The document that `diagnose --json` prints.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Diagnosis {
@@ -223,6 +309,9 @@ pub struct Diagnosis {
     pub notes: Vec<String>,
     /// The evidence, file by file.
     pub lanes: Vec<Lane>,
+    /// The same as one story: who held, who stood still, what was written.
+    #[serde(default)]
+    pub picture: Picture,
     /// What was not understood.
     pub not_understood: Vec<NotUnderstood>,
 }

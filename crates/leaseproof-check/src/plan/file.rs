@@ -28,6 +28,9 @@ pub struct PlanFile {
     /// `[watch]`.
     #[serde(default)]
     pub watch: WatchTable,
+    /// `[diagnose]`.
+    #[serde(default)]
+    pub diagnose: DiagnoseTable,
 }
 
 /// `[budget]`: durations with units.
@@ -131,6 +134,22 @@ impl LinesTable {
         "write_refused",
     ];
 
+    /// The expressions that are given, by their keys.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &Text)> {
+        [
+            ("waiting", &self.waiting),
+            ("acquired", &self.acquired),
+            ("renewed", &self.renewed),
+            ("renew_failed", &self.renew_failed),
+            ("lost", &self.lost),
+            ("released", &self.released),
+            ("write", &self.write),
+            ("write_refused", &self.write_refused),
+        ]
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text.as_ref()?)))
+    }
+
     /// The expression for an event, by its key.
     pub fn expression(&mut self, event: &str) -> Option<&mut Option<Text>> {
         Some(match event {
@@ -226,4 +245,75 @@ pub struct WatchOwnerTable {
     pub holds: Option<Text>,
     /// The series, or the JSON pointer, with its token.
     pub token: Option<Text>,
+}
+
+/// `[diagnose]`: how the logs of an incident are read, where the reader does not know them by itself.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnoseTable {
+    /// `[diagnose.owner]`.
+    #[serde(default)]
+    pub owner: DiagnoseOwnerTable,
+    /// `[diagnose.resource]`.
+    #[serde(default)]
+    pub resource: DiagnoseResourceTable,
+}
+
+/// `[diagnose.owner]`: one regular expression for each thing that an owner's line may say. Where one is left out, that of
+/// `[owner.lines]` is taken. Groups named `token`, `key`, `holder`, `reason` and `ttl` are read.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnoseOwnerTable {
+    /// A line that says it waits.
+    pub waiting: Option<Text>,
+    /// A line that says it acquired the lease.
+    pub acquired: Option<Text>,
+    /// A line that says a renewal succeeded.
+    pub renewed: Option<Text>,
+    /// A line that says a renewal failed.
+    pub renew_failed: Option<Text>,
+    /// A line that says the lease was lost.
+    pub lost: Option<Text>,
+    /// A line that says the lease was released.
+    pub released: Option<Text>,
+    /// A line that says it holds the lease: no event, a statement.
+    pub held: Option<Text>,
+    /// A line that says a protected write was made.
+    pub write: Option<Text>,
+    /// A line that says a protected write was refused.
+    pub write_refused: Option<Text>,
+}
+
+impl DiagnoseOwnerTable {
+    /// The expressions that are given, by their keys.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &Text)> {
+        [
+            ("waiting", &self.waiting),
+            ("acquired", &self.acquired),
+            ("renewed", &self.renewed),
+            ("renew_failed", &self.renew_failed),
+            ("lost", &self.lost),
+            ("released", &self.released),
+            ("held", &self.held),
+            ("write", &self.write),
+            ("write_refused", &self.write_refused),
+        ]
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text.as_ref()?)))
+    }
+}
+
+/// `[diagnose.resource]`: how the log of the protected resource tells of writes. Groups named `token`, `key`, `sender`,
+/// `status` and `serial` are read.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DiagnoseResourceTable {
+    /// A line of a write; what became of it is the group `status`: an HTTP status, or `accepted` and the like.
+    pub write: Option<Text>,
+    /// A line of a write that was accepted.
+    pub accepted: Option<Text>,
+    /// A line of a write that was rejected.
+    pub rejected: Option<Text>,
+    /// Where the token is in the resource's JSON lines: `$.lease.token`.
+    pub token_path: Option<Text>,
 }

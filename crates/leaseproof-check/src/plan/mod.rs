@@ -7,8 +7,8 @@ mod numbers;
 
 pub use complaint::{Place, PlanError};
 pub use file::{
-    BudgetTable, ConnectionTable, LinesTable, OwnerTable, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable,
-    WatchOwnerTable, WatchTable,
+    BudgetTable, ConnectionTable, DiagnoseOwnerTable, DiagnoseResourceTable, DiagnoseTable, LinesTable, OwnerTable,
+    PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable, WatchTable,
 };
 pub use leaseproof_model::duration::parse_duration;
 pub use nearest::nearest;

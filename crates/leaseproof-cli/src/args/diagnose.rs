@@ -35,16 +35,19 @@ pub struct DiagnoseArgs {
         help_heading = "What is known"
     )]
     pub offset: Vec<String>,
-    /// The plan with the numbers: TTL, heartbeat, worst pause.
+    /// The plan: its numbers (TTL, heartbeat, worst pause), and its expressions for lines ([diagnose.owner]).
     #[arg(long, value_name = "PLAN", help_heading = "What is known")]
     pub plan: Option<PathBuf>,
 
     /// Walk through the first ten minutes as questions; no files are needed.
-    #[arg(long, conflicts_with_all = ["files", "json"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["files", "json", "html"], help_heading = "Output")]
     pub ask: bool,
     /// Print one JSON document on stdout.
     #[arg(long, help_heading = "Output")]
     pub json: bool,
+    /// Write the answer as one HTML page with the timeline; the lines' known secrets are cut out.
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub html: Option<PathBuf>,
     /// No progress, only the answer.
     #[arg(long, short, help_heading = "Output")]
     pub quiet: bool,
@@ -53,6 +56,7 @@ pub struct DiagnoseArgs {
 const AFTER: &str = "Examples:
   leaseproof diagnose worker-a.log worker-b.log gc.log appendonlydir/
   leaseproof diagnose incident/ --key lock:orders --tz Europe/Berlin --plan leaseproof.toml
+  leaseproof diagnose incident/ --html incident.html
   leaseproof diagnose owner.log redis.log --offset redis.log=+12ms±3ms --json
   kubectl logs worker-0 --timestamps | leaseproof diagnose - zookeeper.log
   leaseproof diagnose --ask

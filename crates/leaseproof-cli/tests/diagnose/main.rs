@@ -3,6 +3,10 @@
 #[path = "../../../leaseproof-report/tests/schema/mod.rs"]
 mod schema;
 
+mod expressions;
+mod first_ten_minutes;
+mod page;
+
 use serde_json::Value;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};

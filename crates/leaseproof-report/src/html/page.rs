@@ -15,11 +15,11 @@ use leaseproof_model::verdict::{NotOffered, RunVerdict, ScenarioVerdict, Verdict
 use serde::Serialize;
 use std::time::Duration;
 
-const CSS: &str = include_str!("../../templates/report.css");
-const JS: &str = include_str!("../../templates/report.js");
+pub(crate) const CSS: &str = include_str!("../../templates/report.css");
+pub(crate) const JS: &str = include_str!("../../templates/report.js");
 /// The page's policy lets this one script run and no other, whatever a name holds. When the script
 /// changes: `openssl dgst -sha256 -binary report.js | base64` (the browser test notices).
-const JS_HASH: &str = "sha256-BEv5xLZIZj3YdWWyBJ2rqo4/3SlXHclDXY/d2BAdNMA=";
+pub(crate) const JS_HASH: &str = "sha256-BEv5xLZIZj3YdWWyBJ2rqo4/3SlXHclDXY/d2BAdNMA=";
 
 #[derive(Serialize)]
 pub(crate) struct Page<'a> {
