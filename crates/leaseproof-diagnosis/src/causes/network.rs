@@ -5,11 +5,13 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
+use crate::story::asking::is_unanswered;
 use crate::story::early::after_a_grant;
-use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
+use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_answered_others, store_worked};
 use crate::story::stop::{How, Who};
+use crate::words::span;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{Definite, MoveKind, NetworkSays, OwnerSays, Says, StoreSays, TimerKind, WhoEnded};
+use leaseproof_evidence::says::{MoveKind, NetworkSays, OwnerSays, Says, StoreSays, TimerKind, WhoEnded};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -35,12 +37,26 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             && fit(story, stop) == Fit::Covers
             && (stop.who == Who::Store || is_the_losers(story, stop) == Truth::Yes)
     });
+    // It worked after the request was due that got no answer: what it did before says nothing of that one.
+    let served = worked
+        .and(store_answered_others(story))
+        .or_else(|| store_answered_others(story).filter(|_| late.is_none() && !down));
+    // Right after the end the request was still under way, long after the store had answered another.
+    let still_waiting = served.is_some_and(|served| {
+        !ran.is_empty()
+            && owner_words
+                .iter()
+                .any(|record| timed_out(record) && well_after(story, served, record))
+    });
     let both = !independent.is_empty() && (!in_time.is_empty() || !ran.is_empty());
     let confidence = match (story.loss.is_some(), stopped) {
         (_, Some(_)) => Confidence::Possible,
         _ if down => Confidence::Possible,
-        (true, None) if both && worked.is_some() && !others_too(story, &owner_words) => Confidence::Certain,
-        (true, None) if in_time.len() >= 2 && worked.is_some() && !others_too(story, &owner_words) => {
+        (true, None)
+            if (both || in_time.len() >= 2 || still_waiting)
+                && served.is_some()
+                && !others_too(story, &owner_words) =>
+        {
             Confidence::Certain
         }
         // The others' ways were cut at the same time: it is the store, or what is before it.
@@ -62,7 +78,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             .iter()
             .flat_map(|loss| cite(story, loss.lines.iter().copied())),
     );
-    evidence.extend(worked.map(|record| story.cite_why(record, "the store worked meanwhile")));
+    evidence.extend(
+        served
+            .or(worked)
+            .map(|record| story.cite_why(record, "the store worked meanwhile")),
+    );
     let what = independent.first().map_or_else(
         || "the owner ran, and its requests to the store got no answer".to_owned(),
         |(_, what)| what.clone(),
@@ -135,6 +155,19 @@ fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
             } if *tries >= 2 => {
                 format!("a socket to {peer} has sent the same bytes {tries} times without an answer")
             }
+            // The kernel saw bytes leave, and none come back for longer than any answer takes.
+            NetworkSays::Socket {
+                peer,
+                last_sent: Some(sent),
+                last_received: Some(received),
+                ..
+            } if received.saturating_sub(*sent) >= Duration::from_secs(1) => {
+                format!(
+                    "a socket to {peer} has sent something {} ago, and got nothing for {}",
+                    span(*sent),
+                    span(*received)
+                )
+            }
             _ => return None,
         })
     };
@@ -203,30 +236,30 @@ pub fn others_too(story: &Story<'_>, words: &[&Record]) -> bool {
         })
 }
 
-fn is_unanswered(record: &Record) -> bool {
-    matches!(
-        record.says,
-        Says::Owner(
-            OwnerSays::Disconnected { .. }
-                | OwnerSays::RenewalFailed {
-                    definite: Definite::Unknown,
-                    ..
-                }
-        )
-    )
-}
-
-/// A request that timed out was begun before: one that is told of a little after the end was under way within the window.
-fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
+/// A request that was given up for want of an answer, by its text.
+fn timed_out(record: &Record) -> bool {
     let Says::Owner(OwnerSays::RenewalFailed { why, .. }) = &record.says else {
         return false;
     };
     let why = why.to_ascii_lowercase();
+    why.contains("timeout") || why.contains("timed out")
+}
+
+/// Later than another line by more than any answer takes on its way.
+fn well_after(story: &Story<'_>, first: &Record, then: &Record) -> bool {
+    story
+        .at(first)
+        .zip(story.at(then))
+        .is_some_and(|(first, then)| then.earliest > first.latest.saturating_add(nanos(Duration::from_millis(500))))
+}
+
+/// A request that timed out was begun before: one that is told of a little after the end was under way within the window.
+fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
     let window = story.loss.as_ref().and_then(|loss| loss.window(story));
     window.zip(story.at(record)).is_some_and(|(window, at)| {
         at.earliest > window.latest
             && at.earliest < window.latest.saturating_add(nanos(Duration::from_secs(15)))
-            && (why.contains("timeout") || why.contains("timed out"))
+            && timed_out(record)
     })
 }
 

@@ -5,6 +5,7 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
+use crate::story::asking::is_unanswered;
 use crate::story::early::{after_a_grant, ended_early};
 use crate::words::clock;
 use leaseproof_evidence::record::Record;
@@ -61,6 +62,10 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
         // After a restart with its data, a lease ends as it would have: it must have ended early, or been unknown.
         (true, true, true) if !restarted || between(story, first) => Confidence::Certain,
         (true, true, true) => Confidence::Likely,
+        // The renewals were answered until it went down, and not after: the lease was alive then.
+        (true, true, false) if restarted && between(story, first) && answered_until(story, first) => {
+            Confidence::Certain
+        }
         (true, true, false) | (true, false, true) => Confidence::Likely,
         // A failover that is on record, with nobody's loss beside it.
         (false, true, _) => Confidence::Likely,
@@ -118,6 +123,25 @@ fn window(story: &Story<'_>) -> Option<Interval> {
         earliest: window.earliest.saturating_sub(nanos(NEAR)),
         latest: window.latest.saturating_add(nanos(Duration::from_secs(2))),
     })
+}
+
+/// Its owner had been renewed within a TTL before the server started anew, and got no answer in between.
+fn answered_until(story: &Story<'_>, started: &Record) -> bool {
+    let Some(loss) = &story.loss else { return false };
+    let (Some(renewed), Some(at), Some(ttl)) = (loss.renewed, story.at(started), &story.numbers.ttl) else {
+        return false;
+    };
+    let alive = at.latest < renewed.earliest.saturating_add(nanos(ttl.value + ttl.value / 2));
+    let owner = loss.owner.and_then(|index| story.owners.get(index));
+    alive
+        && owner.is_some_and(|owner| {
+            owner.says.iter().any(|record| {
+                is_unanswered(record)
+                    && story
+                        .at(record)
+                        .is_some_and(|said| said.latest >= renewed.earliest && said.earliest <= at.latest)
+            })
+        })
 }
 
 /// It lies between the last renewal and the end.

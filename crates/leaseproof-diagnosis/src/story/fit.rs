@@ -89,13 +89,36 @@ pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
             if !in_slices && contradicted(story, stop, loser).is_some() {
                 return Truth::No;
             }
-            if coincides(story, stop, loser) {
+            if coincides(story, stop, loser) || (in_slices && alone_slowed(story, stop, loser)) {
                 Truth::Yes
             } else {
                 Truth::CannotTell
             }
         }
     }
+}
+
+/// The owner gave far fewer signs within the span than before it, and no other owner did.
+fn alone_slowed(story: &Story<'_>, stop: &Stop<'_>, owner: usize) -> bool {
+    let Some(span) = stop.span() else { return false };
+    let slowed = |index: usize| {
+        let moments: Vec<i64> = signs_of(story, index)
+            .filter_map(|record| Some(story.at(record)?.middle()))
+            .collect();
+        let before = moments.iter().filter(|at| **at < span.earliest);
+        let (count, Some(first)) = (before.clone().count(), before.min()) else {
+            return false;
+        };
+        let within = moments
+            .iter()
+            .filter(|at| **at >= span.earliest && **at <= span.latest)
+            .count();
+        let usual = u128::from(span.earliest.saturating_sub(*first).max(1).unsigned_abs());
+        let length = u128::from(span.latest.saturating_sub(span.earliest).max(1).unsigned_abs());
+        // Fewer than half of what its habit lets one expect.
+        count >= 8 && (within as u128).saturating_mul(2).saturating_mul(usual) < (count as u128).saturating_mul(length)
+    };
+    slowed(owner) && (0..story.owners.len()).all(|index| index == owner || !slowed(index))
 }
 
 /// The owner was silent over just this span, and no other owner was.
@@ -132,22 +155,64 @@ pub fn store_worked<'e>(story: &Story<'e>) -> Option<&'e Record> {
                 && at.earliest <= window.latest
         })
     };
-    let works = |record: &&Record| {
-        matches!(
-            record.says,
-            Says::Store(
-                StoreSays::Granted { .. }
-                    | StoreSays::RenewalApplied { .. }
-                    | StoreSays::Held { .. }
-                    | StoreSays::Expired { .. }
-                    | StoreSays::SessionOpened { .. }
-                    | StoreSays::SessionExpired { .. }
-                    | StoreSays::Asked { .. }
-                    | StoreSays::Deleted { .. }
-            )
-        )
+    story
+        .of(SourceKind::Store)
+        .filter(|record| is_work(record))
+        .find(inside)
+}
+
+/// A sign that the store worked after the owner's next renewal was due, and before the lease was over: by its own record,
+/// or since it answered another owner. What it did before says nothing of the request that got no answer.
+#[must_use]
+pub fn store_answered_others<'e>(story: &Story<'e>) -> Option<&'e Record> {
+    let loss = story.loss.as_ref()?;
+    let window = loss.window(story)?;
+    let heartbeat = nanos(story.numbers.heartbeat.as_ref()?.value);
+    let due = loss
+        .renewed
+        .map_or(window.earliest, |at| at.latest)
+        .saturating_add(heartbeat);
+    let inside = |record: &&Record| {
+        story
+            .at(record)
+            .is_some_and(|at| at.earliest > due && at.earliest <= window.latest.saturating_add(nanos(SOON)))
     };
-    story.of(SourceKind::Store).filter(works).find(inside)
+    let others = story
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| loss.owner.is_some_and(|loser| loser != *index))
+        .flat_map(|(_, owner)| owner.says.iter().copied())
+        .filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(OwnerSays::Acquired { .. } | OwnerSays::Renewed { .. })
+            )
+        });
+    story
+        .of(SourceKind::Store)
+        .filter(|record| is_work(record))
+        .chain(others)
+        .find(inside)
+}
+
+/// The next owner's grant comes a little after the end of the one before.
+const SOON: Duration = Duration::from_millis(500);
+
+fn is_work(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Store(
+            StoreSays::Granted { .. }
+                | StoreSays::RenewalApplied { .. }
+                | StoreSays::Held { .. }
+                | StoreSays::Expired { .. }
+                | StoreSays::SessionOpened { .. }
+                | StoreSays::SessionExpired { .. }
+                | StoreSays::Asked { .. }
+                | StoreSays::Deleted { .. }
+        )
+    )
 }
 
 /// Every sign of an owner's life: what it says, and what the resource got from it.

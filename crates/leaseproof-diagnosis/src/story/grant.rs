@@ -424,7 +424,10 @@ fn owner_of(story: &Story<'_>, grant: &Grant<'_>) -> Option<usize> {
     if let Some(index) = grant.holder.as_ref().and_then(by_name) {
         return Some(index);
     }
-    if let Some(token) = grant.token {
+    // Owners that log no token at all can't be known by it.
+    if let Some(token) = grant.token
+        && story.owners.iter().any(|owner| !owner.tokens.is_empty())
+    {
         let mut found = story
             .owners
             .iter()
