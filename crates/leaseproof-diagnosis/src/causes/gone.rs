@@ -3,7 +3,7 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::asking::{rhythm, waited};
+use crate::story::asking::{rhythm, told_of_no_answer, waited};
 use crate::story::fit::{overdue, signs_of, store_answered_others};
 use crate::story::stop::{How, Who};
 use crate::words::clock;
@@ -44,7 +44,23 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
     ) {
         return None;
     }
+    // Who tells of its loss has not gone, whichever of two files has the last line by its clock.
+    let parting = story.owners.get(index)?.says.last();
+    let told = parting.is_some_and(|record| {
+        matches!(
+            record.says,
+            Says::Owner(
+                OwnerSays::Released { .. }
+                    | OwnerSays::Lost { .. }
+                    | OwnerSays::SessionLost { .. }
+                    | OwnerSays::WriteRefused { .. }
+            )
+        )
+    });
     let at = story.at(last)?;
+    if told {
+        return None;
+    }
     // Others are on record for longer than its own habit lets it be silent.
     let ttl = story.numbers.ttl.as_ref().map_or(0, |ttl| nanos(ttl.value));
     let record_ends = story
@@ -57,7 +73,8 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
         return None;
     }
     // It fell silent before it had anything to ask of the store, which went on to serve the others: no wait explains that.
-    let alone = waited(story, index, at) == Truth::No
+    let alone = !told_of_no_answer(story, index, at)
+        && waited(story, index, at) == Truth::No
         && rhythm(story, index, at)
             .is_some_and(|usual| record_ends > at.latest.saturating_add(usual.saturating_mul(10)))
         && record_ends >= at.latest.saturating_add(ttl)

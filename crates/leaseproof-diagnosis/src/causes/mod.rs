@@ -24,6 +24,7 @@ mod outlives;
 mod outside;
 mod queue;
 mod retention;
+mod served;
 mod silence;
 mod store_moved;
 mod store_paused;

@@ -3,11 +3,12 @@
 //! For: words of a proxy or a socket, time-outs and resets in the owner's log from inside the span. Against: an owner
 //! that did not run (its time-outs are then what it found on waking), a store that stood still.
 
+use super::served::served;
 use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::asking::is_unanswered;
 use crate::story::early::after_a_grant;
-use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_answered_others, store_worked};
+use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Who};
 use crate::words::span;
 use leaseproof_evidence::record::{Record, SourceKind};
@@ -37,25 +38,13 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             && fit(story, stop) == Fit::Covers
             && (stop.who == Who::Store || is_the_losers(story, stop) == Truth::Yes)
     });
-    // It worked after the request was due that got no answer: what it did before says nothing of that one.
-    let served = worked
-        .and(store_answered_others(story))
-        .or_else(|| store_answered_others(story).filter(|_| late.is_none() && !down));
-    // Right after the end the request was still under way, long after the store had answered another.
-    let still_waiting = served.is_some_and(|served| {
-        !ran.is_empty()
-            && owner_words
-                .iter()
-                .any(|record| timed_out(record) && well_after(story, served, record))
-    });
+    let served = served(story, &independent).filter(|_| late.is_none() && !down);
     let both = !independent.is_empty() && (!in_time.is_empty() || !ran.is_empty());
     let confidence = match (story.loss.is_some(), stopped) {
         (_, Some(_)) => Confidence::Possible,
         _ if down => Confidence::Possible,
         (true, None)
-            if (both || in_time.len() >= 2 || still_waiting)
-                && served.is_some()
-                && !others_too(story, &owner_words) =>
+            if (both || in_time.len() >= 2 || waited) && served.is_some() && !others_too(story, &owner_words) =>
         {
             Confidence::Certain
         }
@@ -237,20 +226,12 @@ pub fn others_too(story: &Story<'_>, words: &[&Record]) -> bool {
 }
 
 /// A request that was given up for want of an answer, by its text.
-fn timed_out(record: &Record) -> bool {
+pub fn timed_out(record: &Record) -> bool {
     let Says::Owner(OwnerSays::RenewalFailed { why, .. }) = &record.says else {
         return false;
     };
     let why = why.to_ascii_lowercase();
     why.contains("timeout") || why.contains("timed out")
-}
-
-/// Later than another line by more than any answer takes on its way.
-fn well_after(story: &Story<'_>, first: &Record, then: &Record) -> bool {
-    story
-        .at(first)
-        .zip(story.at(then))
-        .is_some_and(|(first, then)| then.earliest > first.latest.saturating_add(nanos(Duration::from_millis(500))))
 }
 
 /// A request that timed out was begun before: one that is told of a little after the end was under way within the window.

@@ -23,6 +23,10 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let (Some(owner), Some(end)) = (grant.owner, grant.end) else {
         return Vec::new();
     };
+    // By a clock that leapt, nothing of the record is before or after what its owner says.
+    if super::clock_step::store_stepped(story).is_some() {
+        return Vec::new();
+    }
     // Of a session of which only the end is on record, its owner says when it began.
     let only_end = grant.begun.place == end.by.place;
     let acquired = || {
@@ -61,7 +65,7 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     }
     // A record of every command would have had them; and a session that its server ended with the first time-out, by its
     // own word, had none of them.
-    let first_ttl = ended_with_its_first_ttl(story, grant, begun) && super::clock_step::store_stepped(story).is_none();
+    let first_ttl = ended_with_its_first_ttl(story, grant, begun);
     let by_server = matches!(end.by.says, Says::Store(StoreSays::SessionExpired { .. }));
     let shows = shows || (first_ttl && shows_every_command(last));
     let confidence = match (claims.len(), shows || (first_ttl && by_server)) {

@@ -161,8 +161,8 @@ pub fn store_worked<'e>(story: &Story<'e>) -> Option<&'e Record> {
         .find(inside)
 }
 
-/// A sign that the store worked after the owner's next renewal was due, and before the lease was over: by its own record,
-/// or since it answered another owner. What it did before says nothing of the request that got no answer.
+/// A sign that the store worked after the owner's next renewal was due, by its own record, or since it answered another
+/// owner; the next owner's grant right after the end counts.
 #[must_use]
 pub fn store_answered_others<'e>(story: &Story<'e>) -> Option<&'e Record> {
     let loss = story.loss.as_ref()?;
@@ -172,16 +172,18 @@ pub fn store_answered_others<'e>(story: &Story<'e>) -> Option<&'e Record> {
         .renewed
         .map_or(window.earliest, |at| at.latest)
         .saturating_add(heartbeat);
-    let inside = |record: &&Record| {
-        story
-            .at(record)
-            .is_some_and(|at| at.earliest > due && at.earliest <= window.latest.saturating_add(nanos(SOON)))
-    };
+    store_worked_within(story, due, window.latest.saturating_add(nanos(SOON)))
+}
+
+/// The first sign within a span that the store worked for others than the losing owner.
+#[must_use]
+pub fn store_worked_within<'e>(story: &Story<'e>, from: i64, to: i64) -> Option<&'e Record> {
+    let loser = story.loss.as_ref().and_then(|loss| loss.owner);
     let others = story
         .owners
         .iter()
         .enumerate()
-        .filter(|(index, _)| loss.owner.is_some_and(|loser| loser != *index))
+        .filter(|(index, _)| loser.is_some_and(|loser| loser != *index))
         .flat_map(|(_, owner)| owner.says.iter().copied())
         .filter(|record| {
             matches!(
@@ -193,7 +195,7 @@ pub fn store_answered_others<'e>(story: &Story<'e>) -> Option<&'e Record> {
         .of(SourceKind::Store)
         .filter(|record| is_work(record))
         .chain(others)
-        .find(inside)
+        .find(|record| story.at(record).is_some_and(|at| at.earliest > from && at.latest <= to))
 }
 
 /// The next owner's grant comes a little after the end of the one before.
