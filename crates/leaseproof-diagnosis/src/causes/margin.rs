@@ -60,7 +60,7 @@ pub fn is_the_numbers(story: &Story<'_>, drafts: &[Draft]) -> bool {
             && !matches!(draft.boundary, Boundary::Runtime | Boundary::Configuration)
     });
     let long = story.stops.iter().any(|stop| {
-        stop.took > ttl
+        stop.shortest() > ttl
             && fit(story, stop) == Fit::Covers
             && is_the_losers(story, stop) != Truth::No
             && story

@@ -144,19 +144,6 @@ fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
             } if *tries >= 2 => {
                 format!("a socket to {peer} has sent the same bytes {tries} times without an answer")
             }
-            // The kernel saw bytes leave, and none come back for longer than any answer takes.
-            NetworkSays::Socket {
-                peer,
-                last_sent: Some(sent),
-                last_received: Some(received),
-                ..
-            } if received.saturating_sub(*sent) >= Duration::from_secs(1) => {
-                format!(
-                    "a socket to {peer} has sent something {} ago, and got nothing for {}",
-                    span(*sent),
-                    span(*received)
-                )
-            }
             _ => return None,
         })
     };
@@ -165,12 +152,42 @@ fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
         .records
         .iter()
         .filter_map(|record| match &record.says {
-            Says::Network(said) => Some((record, words(said)?)),
+            Says::Network(said) => Some((record, words(said).or_else(|| unanswered(story, record, said))?)),
             _ => None,
         })
         .filter(|(record, _)| in_window(story, record))
         .take(6)
         .collect()
+}
+
+/// The kernel saw a request leave, and nothing come back for longer than any answer takes, on a socket that had been
+/// answered before. One that only waits, for a lock to come free, is never answered.
+fn unanswered(story: &Story<'_>, record: &Record, said: &NetworkSays) -> Option<String> {
+    let NetworkSays::Socket {
+        local,
+        peer,
+        last_sent: Some(sent),
+        last_received: Some(received),
+        ..
+    } = said
+    else {
+        return None;
+    };
+    let answered_before = story.evidence.of(record.place.file).any(|earlier| {
+        earlier.place.line < record.place.line
+            && matches!(&earlier.says, Says::Network(NetworkSays::Socket {
+                local: other,
+                last_sent: Some(sent),
+                last_received: Some(received),
+                ..
+            }) if other == local && received <= sent)
+    });
+    (*sent >= Duration::from_secs(1) && received > sent && answered_before).then(|| {
+        format!(
+            "a socket to {peer} sent something {} ago, and got nothing since",
+            span(*sent)
+        )
+    })
 }
 
 /// The losing owner's own words about its connection.

@@ -6,10 +6,10 @@
 use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::asking::{rhythm, told_of_no_answer, waited};
-use crate::story::fit::{Fit, contradicted, fit, is_the_losers, overdue, owner_ran, store_worked};
+use crate::story::fit::{Fit, contradicted, fit, is_the_losers, overdue, owner_ran, store_worked, surely_covers};
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
-use leaseproof_evidence::record::SourceKind;
+use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::diagnosis::{Boundary, Cited, Confidence};
 use leaseproof_model::rule;
@@ -58,13 +58,31 @@ fn nowhere(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> bool {
     let both = all
         .iter()
         .any(|other| other.who == stop.who && other.file != stop.file && fit(story, other) == Fit::Covers);
-    let merged = rhythm(story, index, began).is_some_and(|usual| nanos(stop.took) > usual.saturating_mul(5))
+    let merged = rhythm(story, index, began).is_some_and(|usual| nanos(stop.shortest()) > usual.saturating_mul(5))
         && resource_went_on(story, at);
     let waited = match waited(story, index, began) {
         Truth::CannotTell => told_of_no_answer(story, index, at) || !both,
         known => known.is_yes(),
     };
-    (both || merged) && !waited && overdue(story).is_none() && store_worked(story).is_some()
+    (both || merged)
+        && surely_covers(story, stop)
+        && !waited
+        && overdue(story).is_none()
+        && store_worked(story).is_some()
+}
+
+/// What the owner did while its lease ran out, and surely within the silence.
+fn ran_within<'e>(story: &Story<'e>, stop: &Stop<'_>) -> Vec<&'e Record> {
+    let (Some(began), Some(ended)) = (stop.began, stop.ended) else {
+        return owner_ran(story);
+    };
+    let mut ran = owner_ran(story);
+    ran.retain(|record| {
+        story
+            .at(record)
+            .is_some_and(|at| at.earliest > began.latest && at.latest < ended.earliest)
+    });
+    ran
 }
 
 /// The resource's record goes on beyond the silence: that nothing of the owner is in it means something.
@@ -110,7 +128,7 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
     let fits = fit(story, stop);
     let loser = is_the_losers(story, stop);
     let strong = strength(story, stop);
-    let ran = owner_ran(story);
+    let ran = ran_within(story, stop);
     let confidence = match (fits, loser) {
         (Fit::Apart, _) | (_, Truth::No) => return None,
         (Fit::Covers, Truth::Yes) if strong >= 2 && ran.is_empty() => Confidence::Certain,

@@ -8,7 +8,7 @@ use crate::story::Story;
 use crate::story::asking::is_unanswered;
 use crate::story::early::{after_a_grant, ended_early};
 use crate::words::clock;
-use leaseproof_evidence::record::Record;
+use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{MoveKind, OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::diagnosis::{Boundary, Breach, Confidence, Seen};
@@ -41,7 +41,8 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
             let at_start = matches!(kind, MoveKind::Started | MoveKind::Stopped);
             // One that is shut down while nobody lost anything is shut down at the end.
             let at_end = *kind == MoveKind::Stopped && story.loss.is_none();
-            !(before_it || at_end || (at_start && !after_a_grant(story, record)))
+            let known = after_a_grant(story, record) || (*kind == MoveKind::Started && is_restart(story, record));
+            !(before_it || at_end || (at_start && !known))
         })
         .collect();
     let Some((first, kind, what)) = moves.iter().min_by_key(|(_, kind, _)| order(*kind)).copied() else {
@@ -122,6 +123,24 @@ fn window(story: &Story<'_>) -> Option<Interval> {
     Some(Interval {
         earliest: window.earliest.saturating_sub(nanos(NEAR)),
         latest: window.latest.saturating_add(nanos(Duration::from_secs(2))),
+    })
+}
+
+/// The same log has an earlier start, and the resource was written to between the two: somebody held something by then.
+fn is_restart(story: &Story<'_>, started: &Record) -> bool {
+    let first = story.evidence.of(started.place.file).find(|record| {
+        matches!(
+            record.says,
+            Says::Store(StoreSays::Moved {
+                kind: MoveKind::Started,
+                ..
+            })
+        )
+    });
+    first.is_some_and(|first| {
+        story
+            .of(SourceKind::Resource)
+            .any(|write| story.before(first, write) == Truth::Yes && story.before(write, started) == Truth::Yes)
     })
 }
 

@@ -48,12 +48,8 @@ fn by_rhythm(story: &Story<'_>, owner: usize, since: Interval) -> Truth {
         owner
             .says
             .iter()
-            .filter(|record| {
-                matches!(
-                    record.says,
-                    Says::Owner(OwnerSays::Renewed { .. } | OwnerSays::Acquired { .. })
-                )
-            })
+            // One that logs no renewals says nothing of the last one.
+            .filter(|record| matches!(record.says, Says::Owner(OwnerSays::Renewed { .. })))
             .filter_map(|record| story.at(record))
             .filter(|at| at.earliest <= since.latest)
             .max_by_key(|at| at.earliest)

@@ -48,6 +48,20 @@ pub fn fit(story: &Story<'_>, stop: &Stop<'_>) -> Fit {
     }
 }
 
+/// Whether it fills the span even at its shortest, as far as the stamps of its two lines tell.
+#[must_use]
+pub fn surely_covers(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let (Some(began), Some(ended)) = (stop.began, stop.ended) else {
+        return false;
+    };
+    let least = Stop {
+        began: Some(Interval::exact(began.latest)),
+        ended: Some(Interval::exact(ended.earliest)),
+        ..stop.clone()
+    };
+    began.latest < ended.earliest && fit(story, &least) == Fit::Covers
+}
+
 /// A stop whose ends are wide apart (a look now and then) is taken at its greatest.
 fn overlap(stop: &Stop<'_>, began: Interval, ended: Interval, window: Interval) -> i64 {
     let (from, to) = match stop.how {

@@ -140,6 +140,15 @@ impl Stop<'_> {
         }
     }
 
+    /// How long it took at least: stamps of whole seconds make it look longer.
+    #[must_use]
+    pub fn shortest(&self) -> Duration {
+        let least = self.began.zip(self.ended).map(|(began, ended)| {
+            Duration::from_nanos(ended.earliest.saturating_sub(began.latest).max(0).unsigned_abs())
+        });
+        least.map_or(self.took, |least| least.min(self.took))
+    }
+
     /// The least span that it surely covers, and the most that it may cover.
     #[must_use]
     pub fn span(&self) -> Option<Interval> {
