@@ -25,8 +25,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             .grants
             .iter()
             .filter(|grant| grant.owner == Some(index))
-            .flat_map(|grant| grant.renewals.iter().copied().chain([grant.begun]))
-            .filter_map(sender)
+            // Whoever took it is its holder; that another renewed it, too, is that other's fault.
+            .flat_map(|grant| match sender(grant.begun) {
+                Some(holder) => vec![holder],
+                None => grant.renewals.iter().copied().filter_map(sender).collect(),
+            })
             .collect();
         let after: Vec<&Record> = story
             .of(SourceKind::Store)

@@ -129,16 +129,19 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
     let loser = is_the_losers(story, stop);
     let strong = strength(story, stop);
     let ran = ran_within(story, stop);
+    let ran_beside = owner_ran(story);
     let confidence = match (fits, loser) {
         (Fit::Apart, _) | (_, Truth::No) => return None,
         (Fit::Covers, Truth::Yes) if strong >= 2 && ran.is_empty() => Confidence::Certain,
         (Fit::Covers, Truth::Yes) if ran.is_empty() && nowhere(story, stop, all) => Confidence::Certain,
+        // At its shortest it fills nothing, and the owner ran beside it.
+        (Fit::Covers, _) if !ran_beside.is_empty() && !surely_covers(story, stop) => Confidence::Possible,
         (Fit::Covers, _) => Confidence::Likely,
         (Fit::Unplaced, _) if strong >= 2 => Confidence::Likely,
         _ => Confidence::Possible,
     };
     // A silence that explains no loss, or beside which the owner ran, is a silence.
-    if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran.is_empty()) {
+    if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran_beside.is_empty()) {
         return None;
     }
     let at = stop
