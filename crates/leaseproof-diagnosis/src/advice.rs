@@ -22,6 +22,10 @@ pub fn advice(cause: &str) -> (&'static str, &'static str) {
             "let a release compare the holder in the same request as it deletes (a script, a transaction), and find who deletes without",
             "don't raise the TTL: it was not the time that ended it",
         ),
+        "overwritten-by-another" => (
+            "let whoever takes the key set it only where it is absent (SET NX PX), and find who sets it without: leaseproof explain LP012",
+            "don't raise the TTL: it was not the time that ended it",
+        ),
         "ended-early" => (
             "find who deleted or overwrote the key (the store's own record with addresses: MONITOR, an audit log), and whether the store evicts",
             "don't raise the TTL: it was not the time that ended it",

@@ -21,22 +21,40 @@ mod picture;
 mod redact;
 pub mod story;
 mod words;
+mod zones;
 
 pub use asked::Asked;
 pub use breach::breach;
 
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::evidence::Evidence;
-use leaseproof_model::diagnosis::{Cited, DIAGNOSIS_SCHEMA, Diagnosis, NotUnderstood, Seen};
+use leaseproof_model::diagnosis::{Cited, Confidence, DIAGNOSIS_SCHEMA, Diagnosis, NotUnderstood, Seen};
 use leaseproof_model::verdict::Verdict;
 use story::Story;
 
 /// What the evidence comes to.
 #[must_use]
 pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diagnosis {
-    let story = Story::new(evidence, timeline, asked);
-    let breach = breach(&story);
-    let causes = causes::causes(&story, &breach);
+    let zones = zones::fitted(evidence);
+    let story = Story::new(
+        zones.as_ref().map_or(evidence, |(evidence, _)| evidence),
+        timeline,
+        asked,
+    );
+    let mut breach = breach(&story);
+    let mut causes = causes::causes(&story, &breach);
+    let mut notes = notes::notes(&story);
+    if let Some((evidence, moved)) = &zones {
+        // What hangs on a guess is not certain.
+        for cause in &mut causes {
+            cause.confidence = cause.confidence.max(Confidence::Likely);
+        }
+        if breach.seen == Seen::NoneSeen {
+            breach.seen = Seen::CannotTell;
+            breach.says = format!("{}, if the zones are right that were guessed", breach.says);
+        }
+        notes.insert(0, zones::note(evidence, moved));
+    }
     Diagnosis {
         schema: DIAGNOSIS_SCHEMA.to_owned(),
         key: story.key.clone(),
@@ -48,7 +66,7 @@ pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diag
         boundary: causes.first().map(|cause| cause.boundary),
         loss: words::loss(&story),
         missing: missing::missing(&story, &breach, &causes),
-        notes: notes::notes(&story),
+        notes,
         lanes: lanes::lanes(&story),
         picture: picture::picture(&story, &breach),
         not_understood: not_understood(&story),

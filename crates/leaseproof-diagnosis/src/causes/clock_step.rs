@@ -4,7 +4,7 @@ use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::words::{clock, span};
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{ClockSays, Says};
+use leaseproof_evidence::says::{ClockSays, OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -194,10 +194,22 @@ fn of_store(story: &Story<'_>) -> Option<Draft> {
             .iter()
             .flat_map(|loss| cite(story, loss.lines.iter().copied())),
     );
+    let told = told_meanwhile(story, before, after);
+    evidence.extend(told.map(|record| {
+        story.cite_why(
+            record,
+            "by its owner's clock this was right after it, by the store's much later",
+        )
+    }));
     Some(Draft {
         id: "store-clock-stepped",
         rule: &rule::LP018,
-        confidence: Confidence::Likely,
+        // A record alone may just go on for longer than the others.
+        confidence: if told.is_some() && ended_there(story, before, after) {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        },
         boundary: Boundary::Store,
         part: Part::Trigger,
         weight: 13,
@@ -207,4 +219,59 @@ fn of_store(story: &Story<'_>) -> Option<Draft> {
         evidence,
         against: Vec::new(),
     })
+}
+
+/// An owner's success after the leap by its own clock, of which the store's record has nothing under that time: only under
+/// later stamps.
+fn told_meanwhile<'e>(story: &Story<'e>, before: &Record, after: &Record) -> Option<&'e Record> {
+    let leapt_from = story.at(before)?.latest;
+    let others = story
+        .owners
+        .iter()
+        .flat_map(|owner| owner.says.iter().copied())
+        .filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(OwnerSays::Acquired { .. } | OwnerSays::Renewed { .. })
+            )
+        })
+        .filter(|record| story.at(record).is_some_and(|at| at.earliest > leapt_from));
+    let told = others.min_by_key(|record| story.at(record).map(|at| at.earliest))?;
+    let until = story.at(told)?.latest;
+    let store: Vec<&Record> = story
+        .of(SourceKind::Store)
+        .filter(|record| record.place.file == before.place.file)
+        .collect();
+    let silent = store.iter().all(|record| {
+        story
+            .at(record)
+            .is_none_or(|at| at.latest <= leapt_from || at.earliest > until)
+    });
+    let works = store.iter().any(|record| {
+        record.place.line >= after.place.line
+            && matches!(
+                record.says,
+                Says::Store(StoreSays::Granted { .. } | StoreSays::Asked { .. } | StoreSays::RenewalApplied { .. })
+            )
+    });
+    (silent && works).then_some(told)
+}
+
+/// The lease was alive before the leap, by its TTL, and over after it.
+fn ended_there(story: &Story<'_>, before: &Record, after: &Record) -> bool {
+    let Some(grant) = story.loss.as_ref().and_then(|loss| story.grants.get(loss.grant?)) else {
+        return false;
+    };
+    let last = grant.renewals.last().copied().unwrap_or(grant.begun);
+    let ttl = grant.ttl.or(story.numbers.ttl.as_ref().map(|ttl| ttl.value));
+    let alive = match (story.at(last), story.at(before), ttl) {
+        (Some(last), Some(before), Some(ttl)) => before.latest < last.earliest.saturating_add(nanos(ttl)),
+        _ => false,
+    };
+    let place = |record: &Record| (record.place.file, record.place.line);
+    alive
+        && place(last) <= place(before)
+        && grant
+            .end
+            .is_some_and(|end| end.by.place.file == after.place.file && end.by.place.line >= after.place.line)
 }

@@ -5,7 +5,7 @@ use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::early::ended_early;
 use crate::story::grant::is_key;
-use crate::story::sender::{is_bare, sender};
+use crate::story::sender::{command, is_applied, is_bare, sender};
 use crate::words::clock;
 use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{ClockSays, OwnerSays, Says, StoreSays};
@@ -38,6 +38,25 @@ pub fn causes(story: &Story<'_>, moved: &[Draft]) -> Vec<Draft> {
             weight: 14,
             says: format!(
                 "the lease ended before its time{at}: {from} deleted its key without a look at who holds it, and its holder had not given it back"
+            ),
+            evidence,
+            against: Vec::new(),
+        }];
+    }
+    if let Some(overwritten) = overwritten(story) {
+        evidence.insert(
+            0,
+            story.cite_why(overwritten, "it was set while it was held, with no deletion before it"),
+        );
+        return vec![Draft {
+            id: "overwritten-by-another",
+            rule: &rule::LP012,
+            confidence: Confidence::Certain,
+            boundary: Boundary::LockClient,
+            part: Part::Trigger,
+            weight: 14,
+            says: format!(
+                "the lease ended before its time{at}: another set its key without a look at who holds it (no NX), and its holder had not given it back"
             ),
             evidence,
             against: Vec::new(),
@@ -111,6 +130,25 @@ fn deleted_by_another<'e>(story: &Story<'e>) -> Option<(&'e Record, String)> {
         let within = story.before(last, record) == Truth::Yes && story.before(end.by, record) != Truth::Yes;
         (is_key(story, key) && is_bare(record) && from != holder && within).then(|| (record, from.to_owned()))
     })
+}
+
+/// Another holder's value was set over a live one. In the file that Redis appends to, an expiry, an eviction and a deletion
+/// would be lines of their own between the two, and a SET with NX would not be there at all; in a MONITOR capture the
+/// command itself has no NX.
+fn overwritten<'e>(story: &Story<'e>) -> Option<&'e Record> {
+    let loss = story.loss.as_ref()?;
+    let grant = story.grants.get(loss.grant?)?;
+    let next = story.grants.get(loss.successor?)?;
+    let end = grant.end?;
+    let set = end.by;
+    let last = grant.renewals.last().copied().unwrap_or(grant.begun);
+    let other = grant.holder.is_some() && next.holder.is_some() && next.holder != grant.holder;
+    if set.place != next.begun.place || last.place.file != set.place.file || !other {
+        return None;
+    }
+    let words = command(set);
+    let bare = words.starts_with("set ") && !words.split_whitespace().any(|word| word == "nx");
+    ((is_applied(last) && is_applied(set)) || (is_bare(set) && bare)).then_some(set)
 }
 
 fn evicted<'e>(story: &Story<'e>) -> Option<&'e Record> {

@@ -3,13 +3,15 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::signs_of;
+use crate::story::asking::{rhythm, told_of_no_answer, waited};
+use crate::story::fit::{overdue, signs_of, store_answered_others};
 use crate::story::stop::{How, Who};
 use crate::words::clock;
 use leaseproof_evidence::says::{OwnerSays, Says};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
+use leaseproof_model::truth::Truth;
 
 /// Fewer signs of life show no habit.
 const FEW: usize = 4;
@@ -22,6 +24,10 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
     let loss = story.loss.as_ref()?;
     let index = loss.owner?;
     let ended = loss.ended?;
+    // By a clock that leapt, the end is no moment that an owner's line could lie before.
+    if super::clock_step::store_stepped(story).is_some() {
+        return None;
+    }
     let known = story.stops.iter().any(|stop| {
         matches!(stop.how, How::Killed { .. } | How::Paused { .. })
             && (stop.who == Who::Owner(index) || stop.who == Who::Unknown)
@@ -38,7 +44,23 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
     ) {
         return None;
     }
+    // Who tells of its loss has not gone, whichever of two files has the last line by its clock.
+    let parting = story.owners.get(index)?.says.last();
+    let told = parting.is_some_and(|record| {
+        matches!(
+            record.says,
+            Says::Owner(
+                OwnerSays::Released { .. }
+                    | OwnerSays::Lost { .. }
+                    | OwnerSays::SessionLost { .. }
+                    | OwnerSays::WriteRefused { .. }
+            )
+        )
+    });
     let at = story.at(last)?;
+    if told {
+        return None;
+    }
     // Others are on record for longer than its own habit lets it be silent.
     let ttl = story.numbers.ttl.as_ref().map_or(0, |ttl| nanos(ttl.value));
     let record_ends = story
@@ -50,12 +72,20 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
     if at.latest >= ended.earliest || record_ends < at.latest.saturating_add(ttl / 2).max(ended.latest) {
         return None;
     }
+    // It fell silent before it had anything to ask of the store, which went on to serve the others: no wait explains that.
+    let alone = !told_of_no_answer(story, index, at)
+        && waited(story, index, at) == Truth::No
+        && rhythm(story, index, at)
+            .is_some_and(|usual| record_ends > at.latest.saturating_add(usual.saturating_mul(10)))
+        && record_ends >= at.latest.saturating_add(ttl)
+        && overdue(story).is_none()
+        && store_answered_others(story).is_some();
     let mut evidence = vec![story.cite_why(last, "its last sign of life")];
     evidence.extend(cite(story, loss.lines.iter().copied()));
     Some(Draft {
         id: "gone-silent",
         rule: &rule::LP023,
-        confidence: Confidence::Likely,
+        confidence: if alone { Confidence::Certain } else { Confidence::Likely },
         boundary: Boundary::Runtime,
         part: Part::Trigger,
         weight: 28,

@@ -3,6 +3,7 @@
 use super::{Draft, Part};
 use crate::story::Story;
 use crate::story::act::ActKind;
+use crate::story::early;
 use crate::story::fit::{Fit, contradicted, fit, is_the_losers};
 use crate::story::stop::{How, Who};
 use crate::words::span;
@@ -46,6 +47,29 @@ fn no_room(story: &Story<'_>, margin: Duration) -> Option<Draft> {
         evidence: numbers(story),
         against: Vec::new(),
     })
+}
+
+/// Whether the numbers alone are enough: they leave no room at all, the owner's silence was no longer than a TTL, so that
+/// numbers with room would have borne it, and nothing on another side was.
+pub fn is_the_numbers(story: &Story<'_>, drafts: &[Draft]) -> bool {
+    let none = story.numbers.margin().is_some_and(|margin| margin.is_zero());
+    let ttl = story.numbers.ttl.as_ref().map_or(Duration::ZERO, |ttl| ttl.value);
+    let elsewhere = drafts.iter().any(|draft| {
+        draft.part == Part::Trigger
+            && draft.confidence != Confidence::Possible
+            && !matches!(draft.boundary, Boundary::Runtime | Boundary::Configuration)
+    });
+    let long = story.stops.iter().any(|stop| {
+        stop.shortest() > ttl
+            && fit(story, stop) == Fit::Covers
+            && is_the_losers(story, stop) != Truth::No
+            && story
+                .loss
+                .as_ref()
+                .and_then(|loss| contradicted(story, stop, loss.owner?))
+                .is_none()
+    });
+    none && !elsewhere && !long && early::by_store(story) != Truth::Yes
 }
 
 /// The stop that was seen is longer than the margin.

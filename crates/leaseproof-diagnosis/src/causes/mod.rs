@@ -24,6 +24,7 @@ mod outlives;
 mod outside;
 mod queue;
 mod retention;
+mod served;
 mod silence;
 mod store_moved;
 mod store_paused;
@@ -105,7 +106,11 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
         before_its_time(&mut drafts);
     }
     exclude(&mut drafts);
-    drafts.sort_by_key(|draft| (tier(draft), draft.confidence, draft.weight));
+    let numbers = margin::is_the_numbers(story, &drafts);
+    drafts.sort_by_key(|draft| {
+        let first = numbers && draft.id == "budget-invalid";
+        (if first { 0 } else { tier(draft) }, draft.confidence, draft.weight)
+    });
     drafts
         .into_iter()
         .zip(1..)

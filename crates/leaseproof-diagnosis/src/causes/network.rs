@@ -3,13 +3,16 @@
 //! For: words of a proxy or a socket, time-outs and resets in the owner's log from inside the span. Against: an owner
 //! that did not run (its time-outs are then what it found on waking), a store that stood still.
 
+use super::served::served;
 use super::{Draft, Part, cite};
 use crate::story::Story;
+use crate::story::asking::is_unanswered;
 use crate::story::early::after_a_grant;
 use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Who};
+use crate::words::span;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{Definite, MoveKind, NetworkSays, OwnerSays, Says, StoreSays, TimerKind, WhoEnded};
+use leaseproof_evidence::says::{MoveKind, NetworkSays, OwnerSays, Says, StoreSays, TimerKind, WhoEnded};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -35,12 +38,14 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             && fit(story, stop) == Fit::Covers
             && (stop.who == Who::Store || is_the_losers(story, stop) == Truth::Yes)
     });
+    let served = served(story, &independent).filter(|_| late.is_none() && !down);
     let both = !independent.is_empty() && (!in_time.is_empty() || !ran.is_empty());
     let confidence = match (story.loss.is_some(), stopped) {
         (_, Some(_)) => Confidence::Possible,
         _ if down => Confidence::Possible,
-        (true, None) if both && worked.is_some() && !others_too(story, &owner_words) => Confidence::Certain,
-        (true, None) if in_time.len() >= 2 && worked.is_some() && !others_too(story, &owner_words) => {
+        (true, None)
+            if (both || in_time.len() >= 2 || waited) && served.is_some() && !others_too(story, &owner_words) =>
+        {
             Confidence::Certain
         }
         // The others' ways were cut at the same time: it is the store, or what is before it.
@@ -62,7 +67,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             .iter()
             .flat_map(|loss| cite(story, loss.lines.iter().copied())),
     );
-    evidence.extend(worked.map(|record| story.cite_why(record, "the store worked meanwhile")));
+    evidence.extend(
+        served
+            .or(worked)
+            .map(|record| story.cite_why(record, "the store worked meanwhile")),
+    );
     let what = independent.first().map_or_else(
         || "the owner ran, and its requests to the store got no answer".to_owned(),
         |(_, what)| what.clone(),
@@ -143,12 +152,42 @@ fn independent<'e>(story: &Story<'e>) -> Vec<(&'e Record, String)> {
         .records
         .iter()
         .filter_map(|record| match &record.says {
-            Says::Network(said) => Some((record, words(said)?)),
+            Says::Network(said) => Some((record, words(said).or_else(|| unanswered(story, record, said))?)),
             _ => None,
         })
         .filter(|(record, _)| in_window(story, record))
         .take(6)
         .collect()
+}
+
+/// The kernel saw a request leave, and nothing come back for longer than any answer takes, on a socket that had been
+/// answered before. One that only waits, for a lock to come free, is never answered.
+fn unanswered(story: &Story<'_>, record: &Record, said: &NetworkSays) -> Option<String> {
+    let NetworkSays::Socket {
+        local,
+        peer,
+        last_sent: Some(sent),
+        last_received: Some(received),
+        ..
+    } = said
+    else {
+        return None;
+    };
+    let answered_before = story.evidence.of(record.place.file).any(|earlier| {
+        earlier.place.line < record.place.line
+            && matches!(&earlier.says, Says::Network(NetworkSays::Socket {
+                local: other,
+                last_sent: Some(sent),
+                last_received: Some(received),
+                ..
+            }) if other == local && received <= sent)
+    });
+    (*sent >= Duration::from_secs(1) && received > sent && answered_before).then(|| {
+        format!(
+            "a socket to {peer} sent something {} ago, and got nothing since",
+            span(*sent)
+        )
+    })
 }
 
 /// The losing owner's own words about its connection.
@@ -203,30 +242,22 @@ pub fn others_too(story: &Story<'_>, words: &[&Record]) -> bool {
         })
 }
 
-fn is_unanswered(record: &Record) -> bool {
-    matches!(
-        record.says,
-        Says::Owner(
-            OwnerSays::Disconnected { .. }
-                | OwnerSays::RenewalFailed {
-                    definite: Definite::Unknown,
-                    ..
-                }
-        )
-    )
-}
-
-/// A request that timed out was begun before: one that is told of a little after the end was under way within the window.
-fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
+/// A request that was given up for want of an answer, by its text.
+pub fn timed_out(record: &Record) -> bool {
     let Says::Owner(OwnerSays::RenewalFailed { why, .. }) = &record.says else {
         return false;
     };
     let why = why.to_ascii_lowercase();
+    why.contains("timeout") || why.contains("timed out")
+}
+
+/// A request that timed out was begun before: one that is told of a little after the end was under way within the window.
+fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
     let window = story.loss.as_ref().and_then(|loss| loss.window(story));
     window.zip(story.at(record)).is_some_and(|(window, at)| {
         at.earliest > window.latest
             && at.earliest < window.latest.saturating_add(nanos(Duration::from_secs(15)))
-            && (why.contains("timeout") || why.contains("timed out"))
+            && timed_out(record)
     })
 }
 

@@ -6,9 +6,10 @@ use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::act::ActKind;
 use crate::story::grant::Grant;
+use crate::story::sender::shows_every_command;
 use crate::words::clock;
 use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -22,6 +23,10 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let (Some(owner), Some(end)) = (grant.owner, grant.end) else {
         return Vec::new();
     };
+    // By a clock that leapt, nothing of the record is before or after what its owner says.
+    if super::clock_step::store_stepped(story).is_some() {
+        return Vec::new();
+    }
     // Of a session of which only the end is on record, its owner says when it began.
     let only_end = grant.begun.place == end.by.place;
     let acquired = || {
@@ -58,7 +63,12 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     if !shows && !ended_with_its_first_ttl(story, grant, begun) {
         return Vec::new();
     }
-    let confidence = match (claims.len(), shows) {
+    // A record of every command would have had them; and a session that its server ended with the first time-out, by its
+    // own word, had none of them.
+    let first_ttl = ended_with_its_first_ttl(story, grant, begun);
+    let by_server = matches!(end.by.says, Says::Store(StoreSays::SessionExpired { .. }));
+    let shows = shows || (first_ttl && shows_every_command(last));
+    let confidence = match (claims.len(), shows || (first_ttl && by_server)) {
         (2.., true) => Confidence::Certain,
         (_, true) | (2.., _) => Confidence::Likely,
         _ => Confidence::Possible,

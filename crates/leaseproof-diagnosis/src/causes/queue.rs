@@ -132,7 +132,11 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
     Some(Draft {
         id: "renewals-queue",
         rule: &rule::LP007,
-        confidence: if ttl.is_some_and(|ttl| round >= ttl) && renewals.len() >= keys.len() * 2 {
+        // It was at it all the while, and one round is longer than the TTL: no other fault is needed. A round that has not
+        // even come to its end counts as far as it is on record.
+        confidence: if ttl.is_some_and(|ttl| round >= ttl)
+            && (renewals.len() >= keys.len() * 2 || (unfinished && never_idle(&moments, each)))
+        {
             Confidence::Certain
         } else {
             Confidence::Likely
@@ -157,4 +161,12 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
 fn median(mut values: Vec<i64>) -> Option<i64> {
     values.sort_unstable();
     values.get(values.len() / 2).copied()
+}
+
+/// No two renewals after each other are much further apart than usual.
+fn never_idle(moments: &[i64], each: i64) -> bool {
+    moments.windows(2).all(|pair| match pair {
+        [before, after] => after - before <= each.saturating_mul(5),
+        _ => true,
+    })
 }

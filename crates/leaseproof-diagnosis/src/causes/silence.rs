@@ -5,14 +5,16 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, contradicted, fit, is_the_losers, overdue, owner_ran, store_worked};
+use crate::story::asking::{rhythm, told_of_no_answer, waited};
+use crate::story::fit::{Fit, contradicted, fit, is_the_losers, overdue, owner_ran, store_worked, surely_covers};
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
-use leaseproof_evidence::record::SourceKind;
-use leaseproof_evidence::says::{Definite, OwnerSays, Says};
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::diagnosis::{Boundary, Cited, Confidence};
 use leaseproof_model::rule;
 use leaseproof_model::truth::Truth;
+use std::time::Duration;
 
 pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let silent =
@@ -23,6 +25,11 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         .filter(silent)
         .filter(|stop| fit(story, stop) != Fit::Apart && is_the_losers(story, stop) != Truth::No)
         .filter(|stop| !is_explained(story, stop))
+        // Of one that is contradicted nothing follows, however wide it is.
+        .filter(|stop| {
+            let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+            loser.is_none_or(|loser| contradicted(story, stop, loser).is_none())
+        })
         .collect();
     let best = candidates
         .iter()
@@ -41,31 +48,48 @@ fn strength(story: &Story<'_>, stop: &Stop<'_>) -> u8 {
     }
 }
 
-/// It is silent in its own log and at the resource, the store worked meanwhile and ended the lease in time, and the owner
-/// tells of no request without an answer: one that waits for an answer is as silent, and says so afterwards.
+/// It is silent in its own log and at the resource, which both go on beyond; the store worked meanwhile and ended the lease
+/// in time; and the owner was not waiting for an answer: one that waits is as silent.
 fn nowhere(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> bool {
     let Who::Owner(index) = stop.who else { return false };
-    let Some(at) = stop.span() else { return false };
-    let elsewhere = all
+    let (Some(at), Some(began)) = (stop.span(), stop.began) else {
+        return false;
+    };
+    let both = all
         .iter()
         .any(|other| other.who == stop.who && other.file != stop.file && fit(story, other) == Fit::Covers);
-    let told = story.owners.get(index).is_some_and(|owner| {
-        owner.says.iter().any(|record| {
-            matches!(
-                record.says,
-                Says::Owner(
-                    OwnerSays::Disconnected { .. }
-                        | OwnerSays::RenewalFailed {
-                            definite: Definite::Unknown,
-                            ..
-                        }
-                )
-            ) && story.at(record).is_some_and(|said| {
-                said.latest >= at.earliest && said.earliest <= at.latest.saturating_add(5_000_000_000)
-            })
-        })
+    let merged = rhythm(story, index, began).is_some_and(|usual| nanos(stop.shortest()) > usual.saturating_mul(5))
+        && resource_went_on(story, at);
+    let waited = match waited(story, index, began) {
+        Truth::CannotTell => told_of_no_answer(story, index, at) || !both,
+        known => known.is_yes(),
+    };
+    (both || merged)
+        && surely_covers(story, stop)
+        && !waited
+        && overdue(story).is_none()
+        && store_worked(story).is_some()
+}
+
+/// What the owner did while its lease ran out, and surely within the silence.
+fn ran_within<'e>(story: &Story<'e>, stop: &Stop<'_>) -> Vec<&'e Record> {
+    let (Some(began), Some(ended)) = (stop.began, stop.ended) else {
+        return owner_ran(story);
+    };
+    let mut ran = owner_ran(story);
+    ran.retain(|record| {
+        story
+            .at(record)
+            .is_some_and(|at| at.earliest > began.latest && at.latest < ended.earliest)
     });
-    elsewhere && !told && overdue(story).is_none() && store_worked(story).is_some()
+    ran
+}
+
+/// The resource's record goes on beyond the silence: that nothing of the owner is in it means something.
+fn resource_went_on(story: &Story<'_>, at: Interval) -> bool {
+    story
+        .of(SourceKind::Resource)
+        .any(|record| story.at(record).is_some_and(|seen| seen.latest >= at.latest))
 }
 
 /// A runtime's file that writes often by itself, and whose gap is far from usual.
@@ -103,23 +127,21 @@ fn is_explained(story: &Story<'_>, stop: &Stop<'_>) -> bool {
 fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft> {
     let fits = fit(story, stop);
     let loser = is_the_losers(story, stop);
-    let inside = story
-        .loss
-        .as_ref()
-        .and_then(|loss| contradicted(story, stop, loss.owner?));
     let strong = strength(story, stop);
-    let ran = owner_ran(story);
+    let ran = ran_within(story, stop);
+    let ran_beside = owner_ran(story);
     let confidence = match (fits, loser) {
-        _ if inside.is_some() => return None,
         (Fit::Apart, _) | (_, Truth::No) => return None,
         (Fit::Covers, Truth::Yes) if strong >= 2 && ran.is_empty() => Confidence::Certain,
         (Fit::Covers, Truth::Yes) if ran.is_empty() && nowhere(story, stop, all) => Confidence::Certain,
+        // At its shortest it fills nothing, and the owner ran beside it.
+        (Fit::Covers, _) if !ran_beside.is_empty() && !surely_covers(story, stop) => Confidence::Possible,
         (Fit::Covers, _) => Confidence::Likely,
         (Fit::Unplaced, _) if strong >= 2 => Confidence::Likely,
         _ => Confidence::Possible,
     };
     // A silence that explains no loss, or beside which the owner ran, is a silence.
-    if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran.is_empty()) {
+    if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran_beside.is_empty()) {
         return None;
     }
     let at = stop
@@ -135,15 +157,20 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
             "{who} did not run for {}{at}: {what}; nothing on record says what stopped it",
             span(stop.took)
         ),
+        How::Gap { usual } if confidence == Confidence::Certain && strong == 1 => format!(
+            "{who} did not run for {}{at}: neither its own log nor the resource has a line of it, their lines of it are usually {}, and it was not waiting for the store; nothing on record says what stopped it",
+            span(stop.took),
+            apart(*usual)
+        ),
         How::Gap { usual } if strong == 2 => format!(
             "{who} did not run for {}{at}: its runtime wrote nothing, and its lines are usually {} apart; nothing on record says what stopped it",
             span(stop.took),
             span(*usual)
         ),
         How::Gap { usual } => format!(
-            "{who} wrote nothing for {}{at}, and its lines are usually {} apart: it did not run, or had nothing to say; nothing on record says what stopped it",
+            "{who} wrote nothing for {}{at}, and its lines are usually {}: it did not run, or had nothing to say; nothing on record says what stopped it",
             span(stop.took),
-            span(*usual)
+            apart(*usual)
         ),
         _ => return None,
     };
@@ -186,4 +213,13 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
             .map(|record| story.cite_why(record, "the owner wrote this while its lease ran out"))
             .collect(),
     })
+}
+
+/// `200 ms apart`; stamps of whole seconds show no distance at all.
+fn apart(usual: Duration) -> String {
+    if usual.is_zero() {
+        "several within one second".to_owned()
+    } else {
+        format!("{} apart", span(usual))
+    }
 }

@@ -5,9 +5,10 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
+use crate::story::asking::is_unanswered;
 use crate::story::early::{after_a_grant, ended_early};
 use crate::words::clock;
-use leaseproof_evidence::record::Record;
+use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{MoveKind, OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::diagnosis::{Boundary, Breach, Confidence, Seen};
@@ -40,7 +41,8 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
             let at_start = matches!(kind, MoveKind::Started | MoveKind::Stopped);
             // One that is shut down while nobody lost anything is shut down at the end.
             let at_end = *kind == MoveKind::Stopped && story.loss.is_none();
-            !(before_it || at_end || (at_start && !after_a_grant(story, record)))
+            let known = after_a_grant(story, record) || (*kind == MoveKind::Started && is_restart(story, record));
+            !(before_it || at_end || (at_start && !known))
         })
         .collect();
     let Some((first, kind, what)) = moves.iter().min_by_key(|(_, kind, _)| order(*kind)).copied() else {
@@ -61,6 +63,10 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
         // After a restart with its data, a lease ends as it would have: it must have ended early, or been unknown.
         (true, true, true) if !restarted || between(story, first) => Confidence::Certain,
         (true, true, true) => Confidence::Likely,
+        // The renewals were answered until it went down, and not after: the lease was alive then.
+        (true, true, false) if restarted && between(story, first) && answered_until(story, first) => {
+            Confidence::Certain
+        }
         (true, true, false) | (true, false, true) => Confidence::Likely,
         // A failover that is on record, with nobody's loss beside it.
         (false, true, _) => Confidence::Likely,
@@ -118,6 +124,43 @@ fn window(story: &Story<'_>) -> Option<Interval> {
         earliest: window.earliest.saturating_sub(nanos(NEAR)),
         latest: window.latest.saturating_add(nanos(Duration::from_secs(2))),
     })
+}
+
+/// The same log has an earlier start, and the resource was written to between the two: somebody held something by then.
+fn is_restart(story: &Story<'_>, started: &Record) -> bool {
+    let first = story.evidence.of(started.place.file).find(|record| {
+        matches!(
+            record.says,
+            Says::Store(StoreSays::Moved {
+                kind: MoveKind::Started,
+                ..
+            })
+        )
+    });
+    first.is_some_and(|first| {
+        story
+            .of(SourceKind::Resource)
+            .any(|write| story.before(first, write) == Truth::Yes && story.before(write, started) == Truth::Yes)
+    })
+}
+
+/// Its owner had been renewed within a TTL before the server started anew, and got no answer in between.
+fn answered_until(story: &Story<'_>, started: &Record) -> bool {
+    let Some(loss) = &story.loss else { return false };
+    let (Some(renewed), Some(at), Some(ttl)) = (loss.renewed, story.at(started), &story.numbers.ttl) else {
+        return false;
+    };
+    let alive = at.latest < renewed.earliest.saturating_add(nanos(ttl.value + ttl.value / 2));
+    let owner = loss.owner.and_then(|index| story.owners.get(index));
+    alive
+        && owner.is_some_and(|owner| {
+            owner.says.iter().any(|record| {
+                is_unanswered(record)
+                    && story
+                        .at(record)
+                        .is_some_and(|said| said.latest >= renewed.earliest && said.earliest <= at.latest)
+            })
+        })
 }
 
 /// It lies between the last renewal and the end.

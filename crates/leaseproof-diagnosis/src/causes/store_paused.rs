@@ -90,7 +90,11 @@ fn overdue_end(story: &Story<'_>) -> Option<Draft> {
     Some(Draft {
         id: "store-paused",
         rule: &rule::LP017,
-        confidence: Confidence::Likely,
+        confidence: if unanswered.len() >= 2 && answered_at_the_end(story) {
+            Confidence::Certain
+        } else {
+            Confidence::Likely
+        },
         boundary: Boundary::Store,
         part: Part::Trigger,
         weight: 18,
@@ -101,6 +105,35 @@ fn overdue_end(story: &Story<'_>) -> Option<Draft> {
         evidence,
         against: Vec::new(),
     })
+}
+
+/// The first answer that the owner got came with the end of the lease itself: what kept the answers from it kept the store
+/// from ending the lease, too. A way that is cut does the one, and not the other.
+fn answered_at_the_end(story: &Story<'_>) -> bool {
+    let Some(loss) = &story.loss else { return false };
+    let (Some(owner), Some(renewed), Some(ended)) = (
+        loss.owner.and_then(|index| story.owners.get(index)),
+        loss.renewed,
+        loss.ended,
+    ) else {
+        return false;
+    };
+    let first = owner.says.iter().find(|record| {
+        let answer = matches!(
+            record.says,
+            Says::Owner(
+                OwnerSays::Renewed { .. }
+                    | OwnerSays::RenewalFailed {
+                        definite: Definite::Refused,
+                        ..
+                    }
+            )
+        );
+        answer && story.at(record).is_some_and(|at| at.earliest > renewed.latest)
+    });
+    first
+        .and_then(|record| story.at(record))
+        .is_some_and(|at| (at.middle() - ended.middle()).abs() < nanos(Duration::from_millis(500)))
 }
 
 fn positive(stop: &Stop<'_>) -> bool {

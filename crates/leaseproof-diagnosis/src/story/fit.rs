@@ -48,6 +48,20 @@ pub fn fit(story: &Story<'_>, stop: &Stop<'_>) -> Fit {
     }
 }
 
+/// Whether it fills the span even at its shortest, as far as the stamps of its two lines tell.
+#[must_use]
+pub fn surely_covers(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let (Some(began), Some(ended)) = (stop.began, stop.ended) else {
+        return false;
+    };
+    let least = Stop {
+        began: Some(Interval::exact(began.latest)),
+        ended: Some(Interval::exact(ended.earliest)),
+        ..stop.clone()
+    };
+    began.latest < ended.earliest && fit(story, &least) == Fit::Covers
+}
+
 /// A stop whose ends are wide apart (a look now and then) is taken at its greatest.
 fn overlap(stop: &Stop<'_>, began: Interval, ended: Interval, window: Interval) -> i64 {
     let (from, to) = match stop.how {
@@ -89,13 +103,36 @@ pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
             if !in_slices && contradicted(story, stop, loser).is_some() {
                 return Truth::No;
             }
-            if coincides(story, stop, loser) {
+            if coincides(story, stop, loser) || (in_slices && alone_slowed(story, stop, loser)) {
                 Truth::Yes
             } else {
                 Truth::CannotTell
             }
         }
     }
+}
+
+/// The owner gave far fewer signs within the span than before it, and no other owner did.
+fn alone_slowed(story: &Story<'_>, stop: &Stop<'_>, owner: usize) -> bool {
+    let Some(span) = stop.span() else { return false };
+    let slowed = |index: usize| {
+        let moments: Vec<i64> = signs_of(story, index)
+            .filter_map(|record| Some(story.at(record)?.middle()))
+            .collect();
+        let before = moments.iter().filter(|at| **at < span.earliest);
+        let (count, Some(first)) = (before.clone().count(), before.min()) else {
+            return false;
+        };
+        let within = moments
+            .iter()
+            .filter(|at| **at >= span.earliest && **at <= span.latest)
+            .count();
+        let usual = u128::from(span.earliest.saturating_sub(*first).max(1).unsigned_abs());
+        let length = u128::from(span.latest.saturating_sub(span.earliest).max(1).unsigned_abs());
+        // Fewer than half of what its habit lets one expect.
+        count >= 8 && (within as u128).saturating_mul(2).saturating_mul(usual) < (count as u128).saturating_mul(length)
+    };
+    slowed(owner) && (0..story.owners.len()).all(|index| index == owner || !slowed(index))
 }
 
 /// The owner was silent over just this span, and no other owner was.
@@ -132,22 +169,66 @@ pub fn store_worked<'e>(story: &Story<'e>) -> Option<&'e Record> {
                 && at.earliest <= window.latest
         })
     };
-    let works = |record: &&Record| {
-        matches!(
-            record.says,
-            Says::Store(
-                StoreSays::Granted { .. }
-                    | StoreSays::RenewalApplied { .. }
-                    | StoreSays::Held { .. }
-                    | StoreSays::Expired { .. }
-                    | StoreSays::SessionOpened { .. }
-                    | StoreSays::SessionExpired { .. }
-                    | StoreSays::Asked { .. }
-                    | StoreSays::Deleted { .. }
+    story
+        .of(SourceKind::Store)
+        .filter(|record| is_work(record))
+        .find(inside)
+}
+
+/// A sign that the store worked after the owner's next renewal was due, by its own record, or since it answered another
+/// owner; the next owner's grant right after the end counts.
+#[must_use]
+pub fn store_answered_others<'e>(story: &Story<'e>) -> Option<&'e Record> {
+    let loss = story.loss.as_ref()?;
+    let window = loss.window(story)?;
+    let heartbeat = nanos(story.numbers.heartbeat.as_ref()?.value);
+    let due = loss
+        .renewed
+        .map_or(window.earliest, |at| at.latest)
+        .saturating_add(heartbeat);
+    store_worked_within(story, due, window.latest.saturating_add(nanos(SOON)))
+}
+
+/// The first sign within a span that the store worked for others than the losing owner.
+#[must_use]
+pub fn store_worked_within<'e>(story: &Story<'e>, from: i64, to: i64) -> Option<&'e Record> {
+    let loser = story.loss.as_ref().and_then(|loss| loss.owner);
+    let others = story
+        .owners
+        .iter()
+        .enumerate()
+        .filter(|(index, _)| loser.is_some_and(|loser| loser != *index))
+        .flat_map(|(_, owner)| owner.says.iter().copied())
+        .filter(|record| {
+            matches!(
+                record.says,
+                Says::Owner(OwnerSays::Acquired { .. } | OwnerSays::Renewed { .. })
             )
+        });
+    story
+        .of(SourceKind::Store)
+        .filter(|record| is_work(record))
+        .chain(others)
+        .find(|record| story.at(record).is_some_and(|at| at.earliest > from && at.latest <= to))
+}
+
+/// The next owner's grant comes a little after the end of the one before.
+const SOON: Duration = Duration::from_millis(500);
+
+fn is_work(record: &Record) -> bool {
+    matches!(
+        record.says,
+        Says::Store(
+            StoreSays::Granted { .. }
+                | StoreSays::RenewalApplied { .. }
+                | StoreSays::Held { .. }
+                | StoreSays::Expired { .. }
+                | StoreSays::SessionOpened { .. }
+                | StoreSays::SessionExpired { .. }
+                | StoreSays::Asked { .. }
+                | StoreSays::Deleted { .. }
         )
-    };
-    story.of(SourceKind::Store).filter(works).find(inside)
+    )
 }
 
 /// Every sign of an owner's life: what it says, and what the resource got from it.

@@ -6,11 +6,13 @@
 //! - [`sender`]: who sent a command to the store
 //! - [`stop`]: spans in which something did not run, by anybody's word
 //! - [`numbers`]: TTL, heartbeat and the rest, and who says so
+//! - [`asking`]: whether an owner was waiting for the store
 //! - [`early`]: whether a lease ended before its time
 //! - [`loss`]: the one loss that is to be explained
 //! - [`fit`]: whether a stop explains that loss
 
 pub mod act;
+pub mod asking;
 pub mod early;
 pub mod fit;
 pub mod grant;

@@ -35,6 +35,25 @@ pub fn is_bare(record: &Record) -> bool {
     in_monitor(&record.raw).is_some()
 }
 
+/// Whether the record's file has every command that its store took: a MONITOR capture, or the file that Redis appends to.
+#[must_use]
+pub fn shows_every_command(record: &Record) -> bool {
+    let captured = || {
+        let (stamp, _) = record.raw.trim_start_matches('+').split_once(" [")?;
+        stamp.parse::<f64>().ok()
+    };
+    is_applied(record) || captured().is_some()
+}
+
+/// Whether the line is a write that the store applied, and not only one that it was asked for: of the file that Redis
+/// appends to, in which an expiry, an eviction and a deletion are lines of their own.
+#[must_use]
+pub fn is_applied(record: &Record) -> bool {
+    let mut words = record.raw.split_whitespace();
+    matches!(words.next(), Some("SET" | "DEL" | "UNLINK" | "PEXPIREAT"))
+        && matches!(record.source, leaseproof_evidence::record::SourceKind::Store)
+}
+
 /// The words of a command, in small letters: `set k v nx px 1500` of a MONITOR line.
 #[must_use]
 pub fn command(record: &Record) -> String {
