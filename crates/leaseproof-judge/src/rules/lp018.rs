@@ -28,13 +28,17 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         }
     }
     let over = |grant: &'_ Grant<'_>| Some((grant.long_over?, grant.first.id, timeline.label(grant)));
-    if let Some((moved, first, label)) = timeline.grants.iter().find_map(over) {
+    let mut cycles = BTreeSet::new();
+    for (moved, first, label) in timeline.grants.iter().filter_map(over) {
+        let cycle = timeline.cycle_at(moved.to.at);
+        if !cycles.insert(cycle) {
+            continue;
+        }
         let says = format!(
             "the store shows {label} as over for {} at least, and it lives: the clock that shows it stepped back; that is no expiry",
             ms(moved.to.at.latest.since(moved.to.expires.latest))
         );
         let ids = evidence([first, moved.to.event]);
-        let cycle = timeline.cycle_at(moved.to.at);
         found.push(Finding::new(&LP018, Subject::Store, Truth::Yes, cycle, says, ids));
     }
     let bound = i128::try_from(STEP.max(timeline.ask.budget.max_clock_drift).as_nanos()).unwrap_or(i128::MAX);
@@ -53,8 +57,12 @@ pub(super) fn judge(facts: &Facts<'_, '_>) -> Vec<Finding> {
         let stayed = stamps.get(at + 1).is_none_or(|(_, next)| !apart(now, *next));
         apart(before, now) && settled && stayed
     };
-    if let Some(at) = (1..stamps.len()).find(|at| stepped(*at)) {
+    let mut cycles = BTreeSet::new();
+    for at in (1..stamps.len()).filter(|at| stepped(*at)) {
         let (event, _) = stamps[at];
+        if !cycles.insert(event.cycle) {
+            continue;
+        }
         let says = "the wall clock of this host stepped during the run".to_owned();
         let ids = vec![event.id];
         found.push(Finding::new(&LP018, Subject::Rig, Truth::Yes, event.cycle, says, ids));
