@@ -6,6 +6,7 @@ use crate::words;
 use leaseproof_model::history::History;
 use leaseproof_model::verdict::{RunVerdict, Verdict};
 use paper::{Paint, Paper};
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 pub mod diagnosis;
@@ -103,7 +104,7 @@ fn headline(paper: &mut Paper, run: &RunVerdict, cut: bool) {
     let text = match run.verdict {
         Verdict::Proven => format!("the lease {counted}"),
         Verdict::Violated => {
-            let broken: Vec<&str> = with(run, Verdict::Violated).collect();
+            let broken = with(run, Verdict::Violated);
             if broken.is_empty() {
                 counted
             } else {
@@ -111,7 +112,7 @@ fn headline(paper: &mut Paper, run: &RunVerdict, cut: bool) {
             }
         }
         Verdict::CannotTell => {
-            let open: Vec<&str> = with(run, Verdict::CannotTell).collect();
+            let open = with(run, Verdict::CannotTell);
             if open.is_empty() {
                 format!("{counted}; this is no pass")
             } else {
@@ -130,7 +131,7 @@ fn headline(paper: &mut Paper, run: &RunVerdict, cut: bool) {
     if let Some(why) = &run.incomplete {
         paper.line(2, &[(Paint::Warn, "incomplete: "), (Paint::Plain, &visible(why))]);
     }
-    if cut && with(run, Verdict::CannotTell).next().is_some() {
+    if cut && !with(run, Verdict::CannotTell).is_empty() {
         let says = "what was cut off before its end is not decided, and what it lacks is not listed here";
         paper.line(2, &[(Paint::Warn, says)]);
     }
@@ -161,11 +162,24 @@ fn headline(paper: &mut Paper, run: &RunVerdict, cut: bool) {
     paper.line(2, &[(Paint::Dim, &run_line)]);
 }
 
-fn with(run: &RunVerdict, verdict: Verdict) -> impl Iterator<Item = &str> {
-    run.scenarios
-        .iter()
-        .filter(move |it| it.verdict == verdict)
-        .map(|it| it.id.as_str())
+/// The scenarios that came to this, each once; where the run was on several stores, with those on which it did.
+fn with(run: &RunVerdict, verdict: Verdict) -> Vec<String> {
+    let several = one_store(run).is_none();
+    let mut names: Vec<(&str, Vec<Cow<'_, str>>)> = Vec::new();
+    for it in run.scenarios.iter().filter(|it| it.verdict == verdict) {
+        let store = visible(&it.store);
+        match names.iter_mut().find(|(name, _)| *name == it.id.as_str()) {
+            Some((_, stores)) => stores.push(store),
+            None => names.push((it.id.as_str(), vec![store])),
+        }
+    }
+    names
+        .into_iter()
+        .map(|(name, stores)| match several {
+            true => format!("{name} ({})", stores.join(", ")),
+            false => name.to_owned(),
+        })
+        .collect()
 }
 
 fn of_verdict(verdict: Verdict) -> Paint {

@@ -56,6 +56,33 @@ fn several_stores_are_a_table() {
     insta::assert_snapshot!(text);
 }
 
+/// Named once, with where it broke and where it did not.
+#[test]
+fn the_headline_says_on_which_stores() {
+    let mut run = sample::sample().run;
+    let others = run.scenarios.iter().map(|it| {
+        let mut it = it.clone();
+        it.store = "redis".to_owned();
+        it
+    });
+    let others: Vec<_> = others.collect();
+    run.scenarios.extend(others);
+    let headline = |run: &_| {
+        let text = render(run, &TerminalStyle::default(), &places());
+        text.lines().next().expect("a headline").to_owned()
+    };
+    let both = "violated: in pause-over-ttl (sqlite, redis); ";
+    assert!(headline(&run).starts_with(both), "{}", headline(&run));
+    let last = run
+        .scenarios
+        .iter_mut()
+        .rfind(|it| it.verdict == Verdict::Violated)
+        .expect("one on redis");
+    last.verdict = Verdict::CannotTell;
+    let one = "violated: in pause-over-ttl (sqlite); ";
+    assert!(headline(&run).starts_with(one), "{}", headline(&run));
+}
+
 #[test]
 fn an_interrupted_run_says_so_first() {
     let mut run = sample::sample().run;

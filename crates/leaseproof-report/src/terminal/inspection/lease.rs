@@ -66,7 +66,7 @@ pub(super) fn lines(paper: &mut Paper, lease: &LeaseView, elsewhere: bool) {
         "clock",
         &shown(&lease.clock, |it| match it.plus_minus_ms {
             0.0 => it.says.clone(),
-            known => format!("{} ({:+.2} ms ±{known:.2})", it.says, it.ahead_ms),
+            known => format!("{} ({:+.2} ms ±{known:.2})", it.says, unsigned_zero(it.ahead_ms)),
         }),
     );
     let watched = &lease.watched;
@@ -169,4 +169,27 @@ pub(super) fn plan(paper: &mut Paper, plan: &PlanView) {
         );
     }
     row(paper, "margin", &format!("{:.0} ms by the plan", plan.margin_ms));
+}
+
+/// A little less than nothing is nothing: "-0.00" would be read as a direction.
+fn unsigned_zero(ms: f64) -> f64 {
+    (ms * 100.0).round() / 100.0 + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_has_no_direction() {
+        for (ms, text) in [
+            (-0.004, "+0.00"),
+            (0.004, "+0.00"),
+            (-0.0, "+0.00"),
+            (-0.006, "-0.01"),
+            (1.25, "+1.25"),
+        ] {
+            assert_eq!(format!("{:+.2}", unsigned_zero(ms)), text, "{ms}");
+        }
+    }
 }
