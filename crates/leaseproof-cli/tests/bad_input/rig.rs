@@ -1,5 +1,8 @@
 //! A room of a test's own: a working folder, the program run in it, and a look at what is left.
 
+#[path = "../../../leaseproof-store/tests/tls_rig/mod.rs"]
+pub mod tls_rig;
+
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -127,36 +130,9 @@ impl Room {
 
     /// A key and a certificate of its own for `localhost`, NAME.key and NAME.pem; or why there is none.
     pub fn certificate(&self, name: &str) -> Result<(String, String), String> {
-        let paths = ["key", "pem"].map(|end| self.path().join(format!("{name}.{end}")));
-        let [key, cert] = paths.map(|path| path.to_str().expect("UTF-8").to_owned());
-        let made = Command::new("openssl")
-            .args([
-                "req",
-                "-x509",
-                "-newkey",
-                "ec",
-                "-pkeyopt",
-                "ec_paramgen_curve:prime256v1",
-            ])
-            .args([
-                "-nodes",
-                "-days",
-                "2",
-                "-keyout",
-                &key,
-                "-out",
-                &cert,
-                "-subj",
-                "/CN=localhost",
-            ])
-            .args(["-addext", "subjectAltName=DNS:localhost"])
-            .args(["-addext", "basicConstraints=critical,CA:FALSE"])
-            .output()
-            .map_err(|error| format!("openssl: {error}"))?;
-        match made.status.success() {
-            true => Ok((key, cert)),
-            false => Err(String::from_utf8_lossy(&made.stderr).into_owned()),
-        }
+        let made = tls_rig::certificate_for(self.path(), name, "DNS:localhost")?;
+        let text = |path: &Path| path.to_str().expect("UTF-8").to_owned();
+        Ok((text(&made.key), text(&made.pem)))
     }
 
     pub fn command<I: IntoIterator<Item = S>, S: AsRef<std::ffi::OsStr>>(&self, arguments: I) -> Command {

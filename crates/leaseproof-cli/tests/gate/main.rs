@@ -9,5 +9,7 @@ mod resource;
 mod rig;
 mod room;
 mod tls;
+#[path = "../../../leaseproof-store/tests/tls_rig/mod.rs"]
+mod tls_rig;
 mod trace;
 mod wire;

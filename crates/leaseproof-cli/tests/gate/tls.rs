@@ -2,32 +2,9 @@
 
 use crate::resource::Resource;
 use crate::rig::{GateProcess, raw, skip};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// A certificate for this name by the openssl command, and its key.
-fn certificate(folder: &Path, file: &str, name: &str) -> Option<(PathBuf, PathBuf)> {
-    let place = |end: &str| folder.join(format!("{file}{end}"));
-    let made = Command::new("openssl")
-        .args([
-            "req",
-            "-x509",
-            "-newkey",
-            "ec",
-            "-pkeyopt",
-            "ec_paramgen_curve:prime256v1",
-        ])
-        .args(["-nodes", "-days", "30", "-subj", "/CN=leaseproof test"])
-        .args(["-addext", &format!("subjectAltName={name}")])
-        .args(["-addext", "basicConstraints=critical,CA:FALSE", "-keyout"])
-        .arg(place(".key"))
-        .arg("-out")
-        .arg(place(".pem"))
-        .stderr(Stdio::null())
-        .status()
-        .ok()?;
-    made.success().then(|| (place(".pem"), place(".key")))
-}
+use crate::tls_rig::certificate_for;
+use std::path::Path;
+use std::process::Command;
 
 fn text(path: &Path) -> &str {
     path.to_str().expect("text")
@@ -42,12 +19,13 @@ fn put(token: u64) -> Vec<u8> {
 fn by_tls_on_both_sides() {
     let dir = tempfile::tempdir().expect("a folder");
     let at = |name: &str| dir.path().join(name);
-    let (Some((pem, key)), Some((other, other_key))) = (
-        certificate(dir.path(), "good", "DNS:localhost,IP:127.0.0.1"),
-        certificate(dir.path(), "other", "DNS:localhost"),
-    ) else {
-        return skip("by_tls_on_both_sides", "openssl can't be run");
+    let both = certificate_for(dir.path(), "good", "DNS:localhost,IP:127.0.0.1")
+        .and_then(|good| Ok((good, certificate_for(dir.path(), "other", "DNS:localhost")?)));
+    let (good, another) = match both {
+        Ok(both) => both,
+        Err(why) => return skip("by_tls_on_both_sides", &why),
     };
+    let (pem, key, other, other_key) = (good.pem, good.key, another.pem, another.key);
     let resource = Resource::start();
     let inner = GateProcess::start(
         &[],
