@@ -100,19 +100,28 @@ pub trait Observe: Send {
         self.read(key)
     }
 
-    /// Many keys at once, one answer a key in the same order. Each reading is as consistent as that of
-    /// `read`; its `previous` may be missing, since who looks at so many keeps their states anyway.
+    /// Many keys at once, which may be no UTF-8; one answer a key in the same order. Each reading is as consistent
+    /// as that of `read`; its `previous` may be missing, since who looks at so many keeps their states anyway.
     ///
     /// # Errors
     /// The outer one when the store as a whole does not answer; the inner one when a key is none that a
-    /// lease could be.
-    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
-        one_by_one(self, keys)
+    /// lease could be, or no text where this store's keys are.
+    fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
+        texts(keys, |keys| one_by_one(keys, |key| self.read(key)))
     }
 
-    /// When the expiry was looked at that the last of `read_many` shows for a key, where that was before the
+    /// The same, of keys that are text.
+    ///
+    /// # Errors
+    /// As [`Self::read_keys`].
+    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+        let keys: Vec<&[u8]> = keys.iter().map(|key| key.as_bytes()).collect();
+        self.read_keys(&keys)
+    }
+
+    /// When the expiry was looked at that the last of `read_keys` shows for a key, where that was before the
     /// reading itself: a store that tells each TTL apart is not asked for all of them each time.
-    fn expiry_seen(&self, key: &str) -> Option<Moment> {
+    fn expiry_seen(&self, key: &[u8]) -> Option<Moment> {
         let _ = key;
         None
     }
@@ -140,10 +149,13 @@ pub trait Observe: Send {
 }
 
 /// The readings of many keys, one after the other.
-fn one_by_one<O: Observe + ?Sized>(observer: &mut O, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+fn one_by_one<K: Copy>(
+    keys: &[K],
+    mut read: impl FnMut(K) -> Result<(Moment, Reading), StoreError>,
+) -> Result<Vec<OneOfMany>, StoreError> {
     let mut answers = Vec::with_capacity(keys.len());
-    for key in keys {
-        answers.push(match observer.read(key) {
+    for &key in keys {
+        answers.push(match read(key) {
             // What is wrong with one key says nothing about the next.
             Err(error @ StoreError::Unexpected(_)) => Err(error),
             Err(error) => return Err(error),
@@ -153,7 +165,25 @@ fn one_by_one<O: Observe + ?Sized>(observer: &mut O, keys: &[&str]) -> Result<Ve
     Ok(answers)
 }
 
-/// The answer for one key of [`Observe::read_many`].
+/// Readings on a store whose keys are text: those that are none are no reason to leave out the others.
+fn texts<'k>(
+    keys: &[&'k [u8]],
+    read: impl FnOnce(&[&'k str]) -> Result<Vec<OneOfMany>, StoreError>,
+) -> Result<Vec<OneOfMany>, StoreError> {
+    let names: Vec<Result<&str, StoreError>> = keys.iter().map(|key| inspect::text_key(key)).collect();
+    let texts: Vec<&str> = names.iter().filter_map(|name| name.as_ref().ok().copied()).collect();
+    let mut answers = read(&texts)?.into_iter();
+    // There is an answer to each key that was asked for.
+    Ok(names
+        .into_iter()
+        .filter_map(|name| match name {
+            Ok(_) => answers.next(),
+            Err(error) => Some(Err(error)),
+        })
+        .collect())
+}
+
+/// The answer for one key of [`Observe::read_keys`].
 pub type OneOfMany = Result<(Moment, Reading), StoreError>;
 
 /// The leases below a prefix.

@@ -172,7 +172,7 @@ fn tokens() {
         0
     );
     for (text, part) in [
-        (format!("consul://127.0.0.1:{port}"), "may not do this"),
+        (format!("consul://127.0.0.1:{port}"), "the URL has none"),
         (format!("consul://:hunter2@127.0.0.1:{port}"), "does not know the token"),
     ] {
         let bad = url(&text);

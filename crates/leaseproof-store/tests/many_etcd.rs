@@ -153,7 +153,7 @@ fn read_all(observer: &mut dyn Observe, keys: &[String]) {
             expires.latest > at.earliest && expires.earliest < at.latest.plus(TTL),
             "{key}"
         );
-        let looked = observer.expiry_seen(key).expect("it was looked at");
+        let looked = observer.expiry_seen(key.as_bytes()).expect("it was looked at");
         assert!(looked.earliest <= looked.latest, "{key}");
     }
 }
@@ -169,7 +169,7 @@ fn each_ttl_is_asked_for_each_time_by_grpc() {
         let mut before = Vec::new();
         for round in 0..3 {
             read_all(observer.as_mut(), &keys);
-            let looked: Vec<_> = keys.iter().map(|key| observer.expiry_seen(key)).collect();
+            let looked: Vec<_> = keys.iter().map(|key| observer.expiry_seen(key.as_bytes())).collect();
             if round > 0 {
                 for (before, now) in std::mem::replace(&mut before, looked.clone()).iter().zip(&looked) {
                     assert!(now.map(|it| it.earliest) > before.map(|it: leaseproof_model::moment::Moment| it.earliest));

@@ -8,7 +8,7 @@ use super::entry::Entry;
 use super::go_duration;
 use super::tools::in_path;
 use crate::error::StoreError;
-use crate::http::{Answer, Client, Place, Request};
+use crate::http::{Answer, Client, LIMIT, Place, Request};
 use crate::patience::Patience;
 use crate::url::{ConsulUrl, Layout};
 use crate::wire::{Failed, Tls};
@@ -27,8 +27,11 @@ pub(crate) struct Api {
     pub(crate) url: ConsulUrl,
 }
 
-/// The most that a list of keys or sessions may have.
+/// The most that a list of keys or sessions may have, or the values of many keys.
 const LIST: usize = 64 * 1024 * 1024;
+
+/// What an agent means that refuses who gives none.
+const WANTS_TOKEN: &str = "it wants a token, and the URL has none: give one, consul://:token@host";
 
 /// The most operations that a server takes in one transaction.
 pub(crate) const GETS: usize = 64;
@@ -89,10 +92,9 @@ impl Api {
         })
     }
 
-    /// From now on nothing is sent but what a look may send; lists may be long.
+    /// From now on nothing is sent but what a look may send.
     pub(crate) fn only_looks(mut self) -> Self {
         self.client.only(allows);
-        self.client.up_to(LIST);
         self
     }
 
@@ -122,7 +124,19 @@ impl Api {
         body: &Value,
         patience: &mut Patience,
     ) -> Result<Answer, Failed> {
-        let mut request = Request::new(method, path);
+        self.long_call(method, path, body, LIMIT, patience)
+    }
+
+    /// The same, whose answer may have `most` bytes.
+    fn long_call(
+        &mut self,
+        method: &'static str,
+        path: &str,
+        body: &Value,
+        most: usize,
+        patience: &mut Patience,
+    ) -> Result<Answer, Failed> {
+        let mut request = Request::new(method, path).up_to(most);
         if !body.is_null() {
             request = request.body(body.to_string());
         }
@@ -154,7 +168,8 @@ impl Api {
             403 if text.contains("ACL not found") => {
                 refused("it does not know the token of the URL, consul://:token@host".to_owned())
             }
-            403 => refused("the token of the URL may not do this: give one by consul://:token@host".to_owned()),
+            403 if self.url.token.is_none() => refused(WANTS_TOKEN.to_owned()),
+            403 => refused("the token of the URL may not do this: give one that may, consul://:token@host".to_owned()),
             429 => refused("too many requests: try again later".to_owned()),
             500 if text.contains("No cluster leader") => refused("it has no leader: try again later".to_owned()),
             500 if text.contains("Invalid Session TTL") => refused(text.trim().to_owned()),
@@ -170,10 +185,20 @@ impl Api {
 
     /// Reads something.
     pub(crate) fn get<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
+        self.get_up_to(path, LIMIT, patience)
+    }
+
+    /// The same, of `most` bytes.
+    pub(crate) fn get_up_to<T: DeserializeOwned>(
+        &mut self,
+        path: &str,
+        most: usize,
+        patience: &mut Patience,
+    ) -> Result<T, Failed> {
         for _ in 1..self.client.members() {
             let mut part = patience.half();
             let allowed = part.left();
-            let answer = self.got(path, &mut part);
+            let answer = self.got(path, most, &mut part);
             patience.take(allowed.saturating_sub(part.left()));
             match answer {
                 // The next is asked then.
@@ -182,11 +207,11 @@ impl Api {
                 answer => return answer,
             }
         }
-        self.got(path, patience)
+        self.got(path, most, patience)
     }
 
-    fn got<T: DeserializeOwned>(&mut self, path: &str, patience: &mut Patience) -> Result<T, Failed> {
-        let answer = self.call("GET", path, &Value::Null, patience)?;
+    fn got<T: DeserializeOwned>(&mut self, path: &str, most: usize, patience: &mut Patience) -> Result<T, Failed> {
+        let answer = self.long_call("GET", path, &Value::Null, most, patience)?;
         if answer.is_ok() {
             self.parsed(&answer)
         } else {
@@ -242,7 +267,7 @@ impl Api {
 
     /// All sessions that this token may see.
     pub(crate) fn sessions(&mut self, patience: &mut Patience) -> Result<Vec<Session>, Failed> {
-        let shown: Vec<Shown> = self.get("/v1/session/list?consistent", patience)?;
+        let shown: Vec<Shown> = self.get_up_to("/v1/session/list?consistent", LIST, patience)?;
         Ok(shown.into_iter().map(Session::from).collect())
     }
 
@@ -266,7 +291,10 @@ impl Api {
     pub(crate) fn hidden(&self, key: &str) -> StoreError {
         StoreError::Refused {
             url: self.url.to_string(),
-            why: format!("the token of the URL may not do this: it lacks key:read for {key}"),
+            why: match self.url.token {
+                Some(_) => format!("the token of the URL may not do this: it lacks key:read for {key}"),
+                None => format!("{WANTS_TOKEN} (key:read for {key})"),
+            },
         }
     }
 
@@ -283,7 +311,7 @@ impl Api {
                 .iter()
                 .map(|&at| json!({ "KV": self.op("get", keys[at]) }))
                 .collect();
-            let answer = self.call("PUT", "/v1/txn?consistent", &body, patience)?;
+            let answer = self.long_call("PUT", "/v1/txn?consistent", &body, LIST, patience)?;
             if answer.status != 409 && !answer.is_ok() {
                 return Err(self.failure(&answer));
             }
@@ -321,7 +349,7 @@ impl Api {
             ))));
         }
         let path = format!("/v1/kv/{}?keys&consistent", in_path(&whole));
-        let answer = self.call("GET", &path, &Value::Null, patience)?;
+        let answer = self.long_call("GET", &path, &Value::Null, LIST, patience)?;
         let keys: Vec<String> = match answer.status {
             404 if answer.body.is_empty() => Vec::new(),
             200 => self.parsed(&answer)?,

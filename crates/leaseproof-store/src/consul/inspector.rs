@@ -7,6 +7,7 @@ use super::shown::{Check, Session, beside, check_words, session_words};
 use super::tools;
 use crate::Observe;
 use crate::error::StoreError;
+use crate::http::LIMIT;
 use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, shown_key, text_key};
 use crate::patience::Patience;
 use crate::url::ConsulUrl;
@@ -18,6 +19,9 @@ use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
+
+/// The most that the checks of a node may have: one of a thousand services has a few thousand.
+const CHECKS: usize = 8 * 1024 * 1024;
 
 /// A look through one agent.
 pub(crate) struct Inspector {
@@ -41,11 +45,16 @@ impl Inspector {
 
     /// One answer, or why this token gets none.
     fn ask<T: DeserializeOwned>(&mut self, path: &str) -> Result<Shown<T>, StoreError> {
+        self.ask_up_to(path, LIMIT)
+    }
+
+    /// The same, of `most` bytes.
+    fn ask_up_to<T: DeserializeOwned>(&mut self, path: &str, most: usize) -> Result<Shown<T>, StoreError> {
         let patience = &mut Patience::new(self.observer.timeout);
         match self
             .observer
             .api
-            .get(path, patience)
+            .get_up_to(path, most, patience)
             .map_err(|failed| failed.into_error())
         {
             Ok(answer) => Ok(Shown::Is(answer)),
@@ -96,7 +105,7 @@ impl Inspector {
             return Ok(Attribute::plain("checks", "none: the session ends by its TTL alone"));
         }
         let path = format!("/v1/health/node/{}", tools::in_path(&session.node));
-        Ok(match self.ask::<Vec<Check>>(&path)? {
+        Ok(match self.ask_up_to::<Vec<Check>>(&path, CHECKS)? {
             Shown::Is(all) => check_words(&wanted, services, &all),
             Shown::Withheld(why) => Attribute::withheld("checks", why),
             Shown::NotByThisStore => Attribute::not_shown("checks"),
@@ -203,6 +212,10 @@ impl Inspect for Inspector {
             None if self.elsewhere => "the key itself is not there".to_owned(),
             None => "no session holds the key: it is free, once a lock-delay is over".to_owned(),
             Some(held) => match held.bound {
+                Some(bound) if self.facts().is_only_the_most(bound) => format!(
+                    "not shown: the session may not be read with this token, and the store grants {} ms at the most",
+                    bound.as_millis()
+                ),
                 Some(bound) => format!(
                     "what is left is not shown by this store: the leader ends the session when nobody renewed it for {} ms, \
                      or up to twice as long",

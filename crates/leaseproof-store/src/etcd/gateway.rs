@@ -165,7 +165,12 @@ impl Gateway {
     /// The key that holds the lease, by a linearizable read.
     pub(super) fn range(&mut self, key: impl AsRef<[u8]>, patience: &mut Patience) -> Result<Range, StoreError> {
         let question = place::first(self.layout, key, 1);
-        self.read("kv/range", &question, patience)
+        let range: Range = self.read("kv/range", &question, patience)?;
+        // Every answer names its member; what says nothing of itself answers `{}` to everything.
+        match range.header.member_id {
+            0 => Err(self.strange("an answer without a header")),
+            _ => Ok(range),
+        }
     }
 
     fn log_in(&mut self, patience: &mut Patience) -> Result<(), Trouble> {
@@ -228,7 +233,7 @@ impl Gateway {
         first(body).map_err(|why| self.strange(&format!("an answer that is not understood: {why}")))
     }
 
-    fn strange(&self, what: &str) -> StoreError {
+    pub(super) fn strange(&self, what: &str) -> StoreError {
         let place = self.client.place();
         StoreError::Unexpected(format!("{}: {what}: is it {}?", place.shown, place.what))
     }

@@ -8,7 +8,7 @@ use crate::etcd::observer::Observer;
 use crate::etcd::place::{below, first};
 use crate::etcd::shown::{alarms, below_words, database, lease_words, log, members, role, waiters_words};
 use crate::etcd::tools;
-use crate::http::TOO_LONG;
+use crate::http::{LIMIT, too_long};
 use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER};
 use crate::patience::Patience;
 use crate::url::{EtcdUrl, Layout};
@@ -69,7 +69,7 @@ impl Inspector {
     fn form_of(&mut self, key: &[u8]) -> Result<Form, StoreError> {
         let size = match self.range(&first(self.observer.gateway.layout, key, 1)) {
             Ok(range) => range.one().map(|it| it.value.len()),
-            Err(StoreError::Unexpected(why)) if why.contains(TOO_LONG) => {
+            Err(StoreError::Unexpected(why)) if why.contains(&too_long(LIMIT)) => {
                 return Ok(Form::Foreign("a value of more than 1 MiB: not read".to_owned()));
             }
             Err(error) => return Err(error),

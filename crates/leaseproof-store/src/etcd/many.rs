@@ -96,7 +96,7 @@ impl Many {
     }
 
     /// Asks for the TTLs of these leases, one a key and 0 for none, then for the keys. At most [`KEYS`].
-    pub(super) fn ask(&mut self, keys: &[&str], leases: &[i64]) -> Result<Batch, StoreError> {
+    pub(super) fn ask(&mut self, keys: &[&[u8]], leases: &[i64]) -> Result<Batch, StoreError> {
         let mut again = true;
         loop {
             match self.once(keys, leases, again) {
@@ -115,7 +115,7 @@ impl Many {
         }
     }
 
-    fn once(&mut self, keys: &[&str], leases: &[i64], again: bool) -> Result<Batch, Trouble> {
+    fn once(&mut self, keys: &[&[u8]], leases: &[i64], again: bool) -> Result<Batch, Trouble> {
         let patience = &mut Patience::new(self.timeout);
         self.log_in(patience)?;
         let mut not_spoken = None;
@@ -139,7 +139,7 @@ impl Many {
     /// The inner error is why it can't be asked so.
     fn by_grpc(
         &mut self,
-        keys: &[&str],
+        keys: &[&[u8]],
         leases: &[i64],
         again: bool,
         patience: &mut Patience,
@@ -199,7 +199,7 @@ impl Many {
     }
 
     /// All in one go, in their order, on one connection.
-    fn by_gateway(&mut self, keys: &[&str], leases: &[i64], patience: &mut Patience) -> Result<Batch, Trouble> {
+    fn by_gateway(&mut self, keys: &[&[u8]], leases: &[i64], patience: &mut Patience) -> Result<Batch, Trouble> {
         self.pipeline.begin();
         for lease in leases.iter().filter(|&&lease| lease != 0) {
             self.post("/v3/lease/timetolive", &format!("{{\"ID\":\"{lease}\"}}"))?;
@@ -236,7 +236,7 @@ impl Many {
     /// What the answers make.
     fn batch(
         &self,
-        keys: &[&str],
+        keys: &[&[u8]],
         asked: BootNanos,
         shown: Vec<Option<Shown>>,
         answers: Vec<(Txn, BootNanos)>,
@@ -247,6 +247,9 @@ impl Many {
         for (part, (txn, at)) in keys.chunks(RANGES).zip(answers) {
             if txn.responses.len() != part.len() {
                 return Err(strange(&self.url, "an answer with another number of ranges").into());
+            }
+            if txn.header.member_id == 0 {
+                return Err(strange(&self.url, "an answer without a header").into());
             }
             latest = at;
             epochs.push(epoch(&txn.header));

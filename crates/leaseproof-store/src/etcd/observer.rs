@@ -91,6 +91,7 @@ impl Observer {
         let patience = &mut Patience::new(timeout);
         gateway.connect(patience)?;
         let version = match gateway.read::<Status>("maintenance/status", &json!({}), patience) {
+            Ok(status) if status.version.is_empty() => return Err(gateway.strange("an answer without a version")),
             Ok(status) => status.version,
             // From 3.6 on only an administrator may ask. A key may be read, or not: that is seen then.
             Err(StoreError::Refused { why, .. }) if why.contains("permission denied") => String::new(),
@@ -234,9 +235,9 @@ impl Observe for Observer {
         self.read_key(key.as_bytes())
     }
 
-    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+    fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
         if self.gateway.layout.is_recipe() {
-            return one_by_one(self, keys);
+            return one_by_one(keys, |key| self.read_key(key));
         }
         let mut all = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS) {
@@ -245,8 +246,8 @@ impl Observe for Observer {
         Ok(all)
     }
 
-    fn expiry_seen(&self, key: &str) -> Option<Moment> {
-        Some(self.known.get(&shown_key(key.as_bytes()))?.expiry?.looked())
+    fn expiry_seen(&self, key: &[u8]) -> Option<Moment> {
+        Some(self.known.get(&shown_key(key))?.expiry?.looked())
     }
 
     fn note(&mut self) -> Option<String> {
@@ -301,12 +302,12 @@ impl Observer {
     }
 
     /// At most [`KEYS`] of them. What changed hands since the last batch is asked for again.
-    fn batch(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
-        let names: Vec<String> = keys.iter().map(|key| shown_key(key.as_bytes())).collect();
+    fn batch(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
+        let names: Vec<String> = keys.iter().map(|key| shown_key(key)).collect();
         let mut answers: Vec<Option<OneOfMany>> = keys.iter().map(|_| None).collect();
         let mut open: Vec<usize> = (0..keys.len()).collect();
         for _ in 0..AGAIN {
-            let asked: Vec<&str> = open.iter().map(|&at| keys[at]).collect();
+            let asked: Vec<&[u8]> = open.iter().map(|&at| keys[at]).collect();
             let watched: Vec<Option<Watched>> = open.iter().map(|&at| self.known.get(&names[at]).cloned()).collect();
             let now = boot_now();
             let all = self.many.asks_all(now);
@@ -372,7 +373,7 @@ impl Observer {
         for (key, answer) in keys.iter().zip(answers) {
             all.push(match answer {
                 Some(answer) => answer,
-                None => match self.read(key) {
+                None => match self.read_key(key) {
                     Err(error) if !is_of_one_key(&error) => return Err(error),
                     answer => answer,
                 },

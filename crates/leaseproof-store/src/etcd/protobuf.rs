@@ -37,12 +37,12 @@ pub(super) fn time_left(bytes: &[u8]) -> Result<LeaseAnswer, &'static str> {
 }
 
 /// `TxnRequest`: a range of one key for each, and nothing else.
-pub(super) fn ranges(keys: &[&str]) -> Vec<u8> {
+pub(super) fn ranges(keys: &[&[u8]]) -> Vec<u8> {
     let mut all = Vec::new();
     for key in keys {
         // From the inside out: field 1 of RangeRequest, of RequestOp; field 2 of the transaction, success.
         let mut range = Vec::new();
-        put_bytes(&mut range, 1, key.as_bytes());
+        put_bytes(&mut range, 1, key);
         let mut operation = Vec::new();
         put_bytes(&mut operation, 1, &range);
         put_bytes(&mut all, 2, &operation);
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn ranges_change_nothing() {
-        let question = ranges(&["a", ""]);
+        let question = ranges(&[b"a", b""]);
         assert_eq!(question, b"\x12\x05\x0a\x03\x0a\x01a\x12\x04\x0a\x02\x0a\x00");
         assert!(has_only_ranges(&question) && has_only_ranges(b""));
         for other in [

@@ -20,8 +20,10 @@ use tokio::task::{JoinHandle, yield_now};
 /// The most that status line and headers may have.
 const HEAD: usize = 64 * 1024;
 
-/// How an answer of more than [`LIMIT`] is told.
-pub(crate) const TOO_LONG: &str = "an answer of more than 1 MiB";
+/// How an answer of more than that is told.
+pub(crate) fn too_long(limit: usize) -> String {
+    format!("an answer of more than {} MiB", limit / (1024 * 1024))
+}
 
 /// Where a server is, and how errors name it.
 #[derive(Clone)]
@@ -57,8 +59,6 @@ pub(crate) struct Client {
     connections: u64,
     /// What may be sent; none: everything.
     may: Option<fn(&Request) -> bool>,
-    /// The most that an answer's body may have.
-    limit: usize,
     /// Always there until it is dropped in the background: a look-up of a name may hang in it.
     runtime: Option<Runtime>,
 }
@@ -87,7 +87,6 @@ impl Client {
             link: None,
             connections: 0,
             may: None,
-            limit: LIMIT,
             runtime: Some(runtime),
         })
     }
@@ -95,12 +94,6 @@ impl Client {
     /// From now on a request that `may` does not allow is refused, before its first byte.
     pub(crate) fn only(&mut self, may: fn(&Request) -> bool) {
         self.may = Some(may);
-    }
-
-    /// Lets an answer be longer than [`LIMIT`].
-    #[cfg_attr(not(feature = "consul"), expect(dead_code, reason = "etcd's are had in pages"))]
-    pub(crate) fn up_to(&mut self, limit: usize) {
-        self.limit = limit;
     }
 
     pub(crate) fn place(&self) -> &Place {
@@ -159,7 +152,7 @@ impl Client {
                 "{what} is not among what a look may send: nothing was sent"
             ))));
         }
-        let limit = self.limit;
+        let limit = request.most();
         let request = request.to_http(&self.place().authority()).map_err(|error| {
             Failed::NotSent(StoreError::Unexpected(format!("a request that can't be sent: {error}")))
         })?;
@@ -170,11 +163,17 @@ impl Client {
         let answer = runtime.block_on(async {
             let work = pin!(async {
                 let (head, body) = sender.send_request(request).await.map_err(Broken::Http)?.into_parts();
-                let body = Limited::new(body, limit).collect().await.map_err(Broken::Body)?;
+                // Not collected first and then copied: a long one would be there twice.
+                let (mut parts, mut body) = (Limited::new(body, limit), Vec::new());
+                while let Some(part) = parts.frame().await {
+                    if let Ok(bytes) = part.map_err(Broken::Body)?.into_data() {
+                        body.extend_from_slice(&bytes);
+                    }
+                }
                 Ok::<_, Broken>(Answer {
                     status: head.status.as_u16(),
                     headers: head.headers,
-                    body: body.to_bytes().into(),
+                    body,
                 })
             });
             patience.wait(work).await
@@ -183,7 +182,7 @@ impl Client {
         let first = link.first.get().copied();
         let error = match answer {
             Some(Ok(answer)) => return Ok(answer),
-            Some(Err(broken)) => broken.named(self.place(), first),
+            Some(Err(broken)) => broken.named(self.place(), first, limit),
             None => StoreError::TimedOut(waited),
         };
         self.disconnect();
@@ -265,7 +264,7 @@ impl Client {
             .max_buf_size(HEAD)
             .handshake(socket)
             .await
-            .map_err(|error| Broken::Http(error).named(place, None))?;
+            .map_err(|error| Broken::Http(error).named(place, None, LIMIT))?;
         let driver = tokio::spawn(async {
             // Its error is told to the request that meets it.
             let _ = connection.await;
@@ -295,8 +294,8 @@ enum Broken {
 }
 
 impl Broken {
-    /// In our words; `first` is the first byte that ever came.
-    fn named(&self, place: &Place, first: Option<u8>) -> StoreError {
+    /// In our words; `first` is the first byte that ever came, `limit` what the answer might have.
+    fn named(&self, place: &Place, first: Option<u8>, limit: usize) -> StoreError {
         let unexpected = |what: &str| StoreError::Unexpected(format!("{}: {what}: is it {}?", place.shown, place.what));
         match self {
             Self::Http(error) if error.is_parse() => unexpected(match first {
@@ -315,7 +314,7 @@ impl Broken {
             }
             Self::Http(error) if error.is_incomplete_message() => unreachable(place, "it closed without an answer"),
             Self::Http(error) => unreachable(place, chain(error)),
-            Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => unexpected(TOO_LONG),
+            Self::Body(error) if error.is::<http_body_util::LengthLimitError>() => unexpected(&too_long(limit)),
             Self::Body(error) => unreachable(place, format!("the answer broke off: {}", chain(&**error))),
         }
     }

@@ -13,7 +13,7 @@ mod scanner;
 mod socket;
 
 pub(crate) use answer::Answer;
-pub(crate) use client::{Client, Place, TOO_LONG};
+pub(crate) use client::{Client, Place, too_long};
 pub(crate) use pipeline::{Answered, Pipeline};
 pub(crate) use request::Request;
 

@@ -1,5 +1,6 @@
 //! A request, before it is on a wire.
 
+use super::LIMIT;
 use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{CONTENT_TYPE, HOST, HeaderName, HeaderValue};
@@ -12,6 +13,7 @@ pub(crate) struct Request {
     path: String,
     headers: Vec<(&'static str, String)>,
     body: Vec<u8>,
+    most: usize,
 }
 
 impl Request {
@@ -22,7 +24,15 @@ impl Request {
             path: path.into(),
             headers: Vec::new(),
             body: Vec::new(),
+            most: LIMIT,
         }
+    }
+
+    /// Lets the answer be longer than [`LIMIT`].
+    #[cfg_attr(not(feature = "consul"), expect(dead_code, reason = "etcd's are had in pages"))]
+    pub(crate) fn up_to(mut self, most: usize) -> Self {
+        self.most = most;
+        self
     }
 
     /// A POST of a JSON text.
@@ -50,6 +60,11 @@ impl Request {
     /// The path, without its query.
     pub(crate) fn path(&self) -> &str {
         self.path.split('?').next().unwrap_or(&self.path)
+    }
+
+    /// The most that the answer's body may have.
+    pub(super) fn most(&self) -> usize {
+        self.most
     }
 
     pub(crate) fn text(&self) -> &[u8] {

@@ -13,7 +13,7 @@ use crate::postgres::server::Server;
 use crate::postgres::statement::Statements;
 use crate::seen::Seen;
 use crate::url::PostgresUrl;
-use crate::{Listing, Observe, OneOfMany};
+use crate::{Listing, Observe, OneOfMany, texts};
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
@@ -197,17 +197,9 @@ fn strange(what: &impl ToString) -> StoreError {
     StoreError::Unexpected(format!("{} for a reading", what.to_string()))
 }
 
-impl Observe for Observer {
-    fn facts(&self) -> &StoreFacts {
-        &self.facts
-    }
-
-    fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
-        let (during, row, over) = self.look(key, &mut Patience::new(self.timeout))?;
-        Ok(self.reading(key, during, &row, over))
-    }
-
-    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+impl Observer {
+    /// All of these in one question, and those that are over once more.
+    fn all(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
         let patience = &mut Patience::new(self.timeout);
         let (during, rows) = self.rows(keys, patience)?;
         let mut found: Vec<(Moment, Row, Over)> = rows.into_iter().map(|row| (during, row, Over::No)).collect();
@@ -244,6 +236,21 @@ impl Observe for Observer {
         Ok(readings
             .map(|(key, (during, row, over))| Ok(self.reading(key, *during, row, *over)))
             .collect())
+    }
+}
+
+impl Observe for Observer {
+    fn facts(&self) -> &StoreFacts {
+        &self.facts
+    }
+
+    fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
+        let (during, row, over) = self.look(key, &mut Patience::new(self.timeout))?;
+        Ok(self.reading(key, during, &row, over))
+    }
+
+    fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
+        texts(keys, |keys| self.all(keys))
     }
 
     fn may_be_behind(&self) -> bool {

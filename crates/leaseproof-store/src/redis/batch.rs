@@ -3,6 +3,7 @@
 
 use crate::OneOfMany;
 use crate::error::StoreError;
+use crate::inspect::shown_key;
 use crate::redis::answer::Expiry;
 use crate::redis::wire::{Part, Scanner};
 use crate::value::parse_stored;
@@ -52,7 +53,7 @@ fn digits(into: &mut Vec<u8>, number: usize) {
 }
 
 /// Writes the question anew.
-pub(crate) fn question(into: &mut Vec<u8>, keys: &[&str], expiry: ExpiryCommand) {
+pub(crate) fn question(into: &mut Vec<u8>, keys: &[&[u8]], expiry: ExpiryCommand) {
     let expiry: &[u8] = match expiry {
         ExpiryCommand::PexpireTime => b"PEXPIRETIME",
         ExpiryCommand::Pttl => b"PTTL",
@@ -62,11 +63,11 @@ pub(crate) fn question(into: &mut Vec<u8>, keys: &[&str], expiry: ExpiryCommand)
     command(into, &[b"MULTI"]);
     for key in keys {
         counter.clear();
-        counter.extend_from_slice(key.as_bytes());
+        counter.extend_from_slice(key);
         counter.extend_from_slice(b":token");
-        command(into, &[b"GET", key.as_bytes()]);
+        command(into, &[b"GET", key]);
         command(into, &[b"GET", &counter]);
-        command(into, &[expiry, key.as_bytes()]);
+        command(into, &[expiry, key]);
     }
     command(into, &[b"TIME"]);
     command(into, &[b"EXEC"]);
@@ -90,7 +91,7 @@ pub(crate) fn is_whole(parts: &[Part], keys: usize) -> bool {
 /// What the answer says about each key, if it was given within `during`.
 pub(crate) fn readings(
     scanner: &Scanner,
-    keys: &[&str],
+    keys: &[&[u8]],
     expiry: ExpiryCommand,
     during: Moment,
     epoch: Option<&str>,
@@ -108,7 +109,7 @@ pub(crate) fn readings(
     }
     let (answers, time) = answers.split_at_checked(keys.len() * 3).ok_or(Strange::Shape)?;
     let server_ns = time_ns(scanner, time).ok_or(Strange::Shape)?;
-    let one = |(key, answer): (&&str, &[Part])| match *answer {
+    let one = |(key, answer): (&&[u8], &[Part])| match *answer {
         [Part::Error(place), ..] | [_, _, Part::Error(place)] => Err(unexpected(key, &words(scanner.text(place)))),
         [Part::TooLong, ..] => Err(unexpected(key, "its value is longer than any lock's")),
         [value, counter, Part::Int(left)] => {
@@ -174,7 +175,8 @@ fn refusal(scanner: &Scanner, queued: &[Part], keys: usize) -> Result<(), Strang
     }
 }
 
-fn unexpected(key: &str, what: &str) -> StoreError {
+fn unexpected(key: &[u8], what: &str) -> StoreError {
+    let key = shown_key(key);
     StoreError::Unexpected(format!("{what}, for the key {key}, where a lock is a string"))
 }
 
@@ -201,7 +203,7 @@ mod tests {
     use super::*;
     use leaseproof_model::clock::BootNanos;
 
-    fn answer(bytes: &[u8], keys: &[&str]) -> Result<Vec<OneOfMany>, Strange> {
+    fn answer(bytes: &[u8], keys: &[&[u8]]) -> Result<Vec<OneOfMany>, Strange> {
         let mut scanner = Scanner::default();
         scanner.take(bytes).expect("it is Redis");
         assert!(is_whole(&scanner.parts, keys.len()));
@@ -217,7 +219,7 @@ mod tests {
                $-1\r\n$1\r\n7\r\n:-2\r\n\
                -WRONGTYPE no string\r\n$-1\r\n:-1\r\n\
                *2\r\n$2\r\n10\r\n$1\r\n0\r\n";
-        let answers = answer(text.as_bytes(), &["a", "b", "c"]).expect("it is whole");
+        let answers = answer(text.as_bytes(), &[b"a", b"b", b"c"]).expect("it is whole");
         let (_, first) = answers[0].as_ref().expect("a reading");
         let held = first.held.as_ref().expect("it is held");
         assert_eq!((held.holder.as_str(), held.token), ("a#9f", Some(Token(41))));
@@ -237,8 +239,8 @@ mod tests {
     #[test]
     fn an_old_server_lacks_the_expiry_alone() {
         let text = "+OK\r\n+QUEUED\r\n+QUEUED\r\n-ERR unknown command\r\n+QUEUED\r\n-EXECABORT no\r\n";
-        assert!(matches!(answer(text.as_bytes(), &["a"]), Err(Strange::LacksExpiry)));
+        assert!(matches!(answer(text.as_bytes(), &[b"a"]), Err(Strange::LacksExpiry)));
         let text = "-NOPERM no\r\n+QUEUED\r\n+QUEUED\r\n-ERR unknown command\r\n+QUEUED\r\n-EXECABORT no\r\n";
-        assert!(matches!(answer(text.as_bytes(), &["a"]), Err(Strange::Refused(why)) if why.contains("NOPERM")));
+        assert!(matches!(answer(text.as_bytes(), &[b"a"]), Err(Strange::Refused(why)) if why.contains("NOPERM")));
     }
 }

@@ -55,7 +55,7 @@ impl Many {
     }
 
     /// Reads them all, a batch after the other; each batch has the whole time-out.
-    pub(crate) fn read(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+    pub(crate) fn read(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
         let mut all = Vec::with_capacity(keys.len());
         for keys in keys.chunks(KEYS) {
             all.extend(self.batch(keys)?);
@@ -63,7 +63,7 @@ impl Many {
         Ok(all)
     }
 
-    fn batch(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+    fn batch(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
         let mut repeated = false;
         loop {
             let fresh = self.link.is_none();
@@ -91,7 +91,7 @@ impl Many {
     }
 
     /// One transaction: asked, and looked at.
-    fn ask(&mut self, keys: &[&str]) -> Result<Result<Vec<OneOfMany>, Strange>, StoreError> {
+    fn ask(&mut self, keys: &[&[u8]]) -> Result<Result<Vec<OneOfMany>, Strange>, StoreError> {
         let mut patience = Patience::new(self.timeout);
         // A failed request leaves no connection behind.
         let link = self.link.take();

@@ -15,7 +15,7 @@ use crate::redis::server::{Server, refusal, text};
 use crate::seen::Seen;
 use crate::url::{Place, RedisUrl, Way};
 use crate::value::parse_stored;
-use crate::{Listing, Observe, OneOfMany};
+use crate::{Listing, Observe, OneOfMany, one_by_one};
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -120,10 +120,10 @@ impl Observe for Observer {
         self.read_key(key.as_bytes())
     }
 
-    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
+    fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
         match &mut self.many {
             Some(many) => many.read(keys),
-            None => keys.iter().map(|key| one_of_many(self.read(key))).collect(),
+            None => one_by_one(keys, |key| self.read_key(key)),
         }
     }
 
@@ -136,15 +136,6 @@ impl Observe for Observer {
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
         leases_below(&mut self.client, self.timeout, prefix, most).map(Some)
-    }
-}
-
-/// What is wrong with one key says nothing about the next.
-fn one_of_many(answer: Result<(Moment, Reading), StoreError>) -> Result<OneOfMany, StoreError> {
-    match answer {
-        Err(error @ StoreError::Unexpected(_)) => Ok(Err(error)),
-        Err(error) => Err(error),
-        Ok(seen) => Ok(Ok(seen)),
     }
 }
 

@@ -3,10 +3,11 @@
 use crate::error::StoreError;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, RootCertStore};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// TLS towards one server.
 #[derive(Clone)]
@@ -60,6 +61,14 @@ impl Tls {
     /// Why TLS did not come about, where that is not the certificate's fault: two things look the same from here.
     pub(super) fn in_words(&self, error: io::Error) -> io::Error {
         let inner = error.get_ref().and_then(|it| it.downcast_ref::<rustls::Error>());
+        if let Some(rustls::Error::InvalidCertificate(CertificateError::ExpiredContext { time, not_after })) = inner {
+            let ago = Duration::from_secs(time.as_secs().saturating_sub(not_after.as_secs()));
+            let says = format!(
+                "the server's certificate expired {} ago, by this host's clock",
+                roughly(ago)
+            );
+            return io::Error::new(error.kind(), says);
+        }
         let what = match (inner, error.kind()) {
             (Some(rustls::Error::InvalidMessage(_) | rustls::Error::InappropriateMessage { .. }), _) => {
                 "what came back is no TLS"
@@ -96,6 +105,18 @@ impl Tls {
     }
 }
 
+/// A span for people, to the greatest unit that it fills.
+fn roughly(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (count, unit) = match seconds {
+        0..60 => (seconds, "second"),
+        60..3600 => (seconds / 60, "minute"),
+        3600..86400 => (seconds / 3600, "hour"),
+        _ => (seconds / 86400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
+}
+
 /// The scheme of a URL without TLS: that of TLS has an `s` more. PostgreSQL's has not.
 fn plain(url: &str) -> String {
     let scheme = url.split("://").next().unwrap_or_default();
@@ -122,6 +143,18 @@ fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_for_people() {
+        for (seconds, text) in [
+            (1, "1 second"),
+            (119, "1 minute"),
+            (7200, "2 hours"),
+            (200_000, "2 days"),
+        ] {
+            assert_eq!(roughly(Duration::from_secs(seconds)), text);
+        }
+    }
 
     #[test]
     fn the_scheme_without_tls() {

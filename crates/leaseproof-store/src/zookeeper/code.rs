@@ -27,9 +27,15 @@ impl Code {
             why,
         };
         match self {
-            Self::NO_AUTH => refused(format!(
-                "this user may not use the key {key}: give user and password, zookeeper://user:password@host"
-            )),
+            // Any name and any password make a user here: that none of them is wrong says nothing.
+            Self::NO_AUTH => refused(match url.digest {
+                Some(_) => format!(
+                    "this user may not use the key {key}: look at user and password of the URL, and at the node's ACL"
+                ),
+                None => format!(
+                    "this user may not use the key {key}: give user and password, zookeeper://user:password@host"
+                ),
+            }),
             Self::AUTH_FAILED => refused("user or password of the URL are wrong".to_owned()),
             Self::NO_CHILDREN_HERE => refused(format!(
                 "the key {key} lies below another lease, whose node can have no children: take another key"

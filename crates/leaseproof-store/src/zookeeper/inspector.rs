@@ -254,6 +254,10 @@ impl Inspect for Inspector {
         match held {
             None => "there is no node: its session has ended, it was removed, or it never was".to_owned(),
             Some(held) => match held.bound {
+                Some(bound) if self.facts().is_only_the_most(bound) => format!(
+                    "not shown: the session's time-out may not be read here, and the server grants {} ms at the most",
+                    bound.as_millis()
+                ),
                 Some(bound) => format!(
                     "what is left is not shown by this store: the node goes when its session was silent for {} ms and up \
                      to two ticks more",

@@ -13,7 +13,7 @@ use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ZooKeeperUrl;
 use crate::value::parse_bounded;
-use crate::{Listing, Observe, OneOfMany, one_by_one};
+use crate::{Listing, Observe, OneOfMany, one_by_one, texts};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
@@ -189,15 +189,17 @@ impl Observe for Observer {
         Ok((moment, self.reading(key, moment, look, told)))
     }
 
-    fn read_many(&mut self, keys: &[&str]) -> Result<Vec<OneOfMany>, StoreError> {
-        if self.net.url.layout.is_recipe() {
-            return one_by_one(self, keys);
-        }
-        let mut all = Vec::with_capacity(keys.len());
-        for keys in keys.chunks(AT_ONCE) {
-            all.extend(self.batch(keys)?);
-        }
-        Ok(all)
+    fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
+        texts(keys, |keys| {
+            if self.net.url.layout.is_recipe() {
+                return one_by_one(keys, |key| self.read(key));
+            }
+            let mut all = Vec::with_capacity(keys.len());
+            for keys in keys.chunks(AT_ONCE) {
+                all.extend(self.batch(keys)?);
+            }
+            Ok(all)
+        })
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {

@@ -9,7 +9,7 @@ use crate::patience::Patience;
 use crate::redis::observer::{Observer as One, State};
 use crate::seen::Seen;
 use crate::url::RedisUrl;
-use crate::{Listing, Observe};
+use crate::{Listing, Observe, OneOfMany, one_by_one};
 use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -273,6 +273,10 @@ impl Observe for Observer {
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         self.read_key(key.as_bytes())
+    }
+
+    fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
+        one_by_one(keys, |key| self.read_key(key))
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {
