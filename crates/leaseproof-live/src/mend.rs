@@ -14,8 +14,15 @@ pub fn mend(error: &StoreError) -> Option<&'static str> {
             Some("\n  a user that may look: ACL SETUSER NAME on >PASSWORD ~* -@all +@read +@transaction +time +info")
         }
         StoreError::Refused { .. } => error.is_refusal().then_some(""),
+        // Who signed it was never in question.
+        StoreError::Unreachable { why, .. } if why.contains("certificate expired") => {
+            Some("\n  renew it on the server, or set this host's clock")
+        }
+        StoreError::Unreachable { why, .. } if why.contains("certificate") && why.contains("not valid for name") => {
+            Some("\n  name one that it is for: ?server_name=NAME, or reach the server by that name")
+        }
         StoreError::Unreachable { why, .. } if why.contains("certificate") => {
-            Some("\n  name the file of the authority that signed it: ?ca=FILE.pem, and its name: ?server_name=NAME")
+            Some("\n  name the file of the authority that signed it: ?ca=FILE.pem")
         }
         // It answers, and in another protocol.
         StoreError::Unreachable { why, .. } if why.contains("is no TLS") => Some(""),

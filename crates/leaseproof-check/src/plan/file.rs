@@ -217,6 +217,8 @@ pub struct WatchTable {
 pub struct WatchLeaseTable {
     /// The key, as the store has it.
     pub key: Option<Text>,
+    /// Or the key in hex, where it is no text.
+    pub key_hex: Option<Text>,
     /// Or all keys that begin so.
     pub prefix: Option<Text>,
     /// How many of them at most.

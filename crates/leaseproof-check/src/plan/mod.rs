@@ -2,6 +2,7 @@
 
 mod complaint;
 mod file;
+mod hex;
 mod nearest;
 mod numbers;
 
@@ -10,6 +11,7 @@ pub use file::{
     BudgetTable, ConnectionTable, DiagnoseOwnerTable, DiagnoseResourceTable, DiagnoseTable, LinesTable, OwnerTable,
     PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable, WatchOwnerTable, WatchTable,
 };
+pub use hex::key_from_hex;
 pub use leaseproof_model::duration::parse_duration;
 pub use nearest::nearest;
 

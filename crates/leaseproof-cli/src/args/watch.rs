@@ -16,6 +16,9 @@ pub struct WatchArgs {
     /// One more lease, by its key as the store has it (can be given again).
     #[arg(long, help_heading = "Plan")]
     pub key: Vec<String>,
+    /// The same in hex, where the key can't be typed (can be given again).
+    #[arg(long, value_name = "HEX", help_heading = "Plan")]
+    pub key_hex: Vec<String>,
     /// All leases below this prefix, at most 1000 (can be given again).
     #[arg(long, help_heading = "Plan")]
     pub prefix: Vec<String>,

@@ -61,7 +61,7 @@ fn settings(args: InspectArgs, stop: &Arc<AtomicBool>, live: &Span) -> Result<Se
         .map_err(|error: leaseproof_store::StoreError| error.to_string())?;
     let key = match (args.key, &args.key_hex) {
         (Some(key), _) => key.into_vec(),
-        (None, Some(hex)) => from_hex(hex)?,
+        (None, Some(hex)) => plan::key_from_hex(hex).map_err(|says| format!("--key-hex: {says}"))?,
         (None, None) => return Err("the key is missing: leaseproof inspect URL KEY".to_owned()),
     };
     if key.is_empty() {
@@ -134,19 +134,6 @@ fn named_as_non_production(url: &StoreUrl, named: Option<&str>) -> Result<(), St
         _ => Err(format!(
             "--monitor: MONITOR slows a server down, and {place} is not named as one that is not in production\n  if it is \
              none, add --non-production {place}"
-        )),
-    }
-}
-
-fn from_hex(text: &str) -> Result<Vec<u8>, String> {
-    let digits: Option<Vec<u8>> = text
-        .chars()
-        .map(|c| c.to_digit(16).and_then(|digit| u8::try_from(digit).ok()))
-        .collect();
-    match digits {
-        Some(digits) if digits.len() % 2 == 0 => Ok(digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()),
-        _ => Err(format!(
-            "--key-hex: `{text}` is not hex: write two digits a byte, such as 6c6f636b for `lock`"
         )),
     }
 }

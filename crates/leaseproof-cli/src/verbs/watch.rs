@@ -5,6 +5,7 @@ use crate::args::WatchArgs;
 use leaseproof_lab::owner::parse_line;
 use leaseproof_lab::plan::{self, BeliefSource, PlanFile, WatchLeaseTable, WatchOwner, WatchPlan};
 use leaseproof_live::mend::mend;
+use leaseproof_live::watch::key::Key;
 use leaseproof_live::watch::lease::Change;
 use leaseproof_live::watch::notices::Notice;
 use leaseproof_live::watch::rules::RuleNumbers;
@@ -179,8 +180,12 @@ fn closing(monitor: &Monitor) -> (Verdict, String) {
         );
     }
     if reasons.is_empty() {
+        let due = match own.missed {
+            0 => String::new(),
+            missed => format!(" ({} were due)", own.rounds + missed),
+        };
         let says = format!(
-            "nothing wrong in {} over {}",
+            "nothing wrong in {}{due} over {}",
             counted(own.rounds, "round"),
             counted(board.len() as u64, "lease")
         );
@@ -218,13 +223,20 @@ fn settings_of(args: &WatchArgs) -> Result<Settings, String> {
         key: Some(plan::from_command_line(key.clone())),
         ..WatchLeaseTable::default()
     });
+    for hex in &args.key_hex {
+        plan::key_from_hex(hex).map_err(|says| format!("--key-hex: {says}"))?;
+    }
+    let hexes = args.key_hex.iter().map(|key| WatchLeaseTable {
+        key_hex: Some(plan::from_command_line(key.clone())),
+        ..WatchLeaseTable::default()
+    });
     let prefixes = args.prefix.iter().map(|prefix| WatchLeaseTable {
         prefix: Some(plan::from_command_line(prefix.clone())),
         ..WatchLeaseTable::default()
     });
     file.watch
         .lease
-        .extend(keys.chain(prefixes).map(plan::from_command_line));
+        .extend(keys.chain(hexes).chain(prefixes).map(plan::from_command_line));
     let check = |series: &str| Selector::parse(series).map(|_| ());
     let plan = plan::resolve_watch(&file, path, &text, &check).map_err(|error| error.to_string())?;
     to_settings(plan)
@@ -235,7 +247,7 @@ fn to_settings(plan: WatchPlan) -> Result<Settings, String> {
     let leases = plan.leases.into_iter().map(|lease| {
         let owner = lease.owner.map(|owner| owner_of(owner, &lease.key)).transpose()?;
         Ok(LeaseSettings {
-            key: lease.key,
+            key: Key::from(&*lease.key),
             label: lease.label,
             owner,
         })
@@ -262,7 +274,7 @@ fn to_settings(plan: WatchPlan) -> Result<Settings, String> {
     })
 }
 
-fn owner_of(owner: WatchOwner, key: &str) -> Result<OwnerSettings, String> {
+fn owner_of(owner: WatchOwner, key: &[u8]) -> Result<OwnerSettings, String> {
     let source = match owner.source {
         BeliefSource::Log(path) => SourceSettings::Log(path),
         BeliefSource::Metrics { url, holds, token } => SourceSettings::Endpoint {
@@ -276,13 +288,19 @@ fn owner_of(owner: WatchOwner, key: &str) -> Result<OwnerSettings, String> {
             url,
             reader: Arc::new(ReadPointers { holds, token }),
         },
-        BeliefSource::Export { url } => SourceSettings::Endpoint {
-            url,
-            reader: Arc::new(ReadSeries {
-                holds: Selector::of_key(EXPORT_HOLDS, key),
-                token: Some(Selector::of_key(EXPORT_TOKEN, key)),
-            }),
-        },
+        BeliefSource::Export { url } => {
+            let key = std::str::from_utf8(key).map_err(|_| {
+                "watch.lease.owner: export tells leases by keys that are text, and key_hex is none: use metrics"
+                    .to_owned()
+            })?;
+            SourceSettings::Endpoint {
+                url,
+                reader: Arc::new(ReadSeries {
+                    holds: Selector::of_key(EXPORT_HOLDS, key),
+                    token: Some(Selector::of_key(EXPORT_TOKEN, key)),
+                }),
+            }
+        }
     };
     Ok(OwnerSettings {
         name: owner.name,

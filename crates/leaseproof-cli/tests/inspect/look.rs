@@ -199,13 +199,8 @@ impl Frozen {
             .add(pid)
             .and_then(|()| frozen.0.freeze())
             .map_err(|error| error.to_string())?;
-        for _ in 0..1000 {
-            if frozen.0.is_frozen().unwrap_or(false) {
-                return Ok(frozen);
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        Err("it does not freeze".to_owned())
+        crate::rig::until("it is frozen", || frozen.0.is_frozen().unwrap_or(false));
+        Ok(frozen)
     }
 }
 
@@ -235,14 +230,10 @@ fn a_store_that_stops_answering_is_looked_at_first() {
         "--save",
         "kept",
     ]);
-    // Once the first readings are kept.
     let kept = room.path().join("kept/events.jsonl");
-    let mut waited = 0;
-    while std::fs::metadata(&kept).map_or(0, |file| file.len()) < 5000 {
-        waited += 1;
-        assert!(waited < 3000, "no reading was kept");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    crate::rig::until("the first readings are kept", || {
+        std::fs::metadata(&kept).map_or(0, |file| file.len()) >= 5000
+    });
     server.freeze();
     let ran = Ran::from(child.wait_with_output().expect("it ends"));
     server.thaw();
@@ -341,6 +332,34 @@ fn keys_that_no_text_can_name_ok() {
     for (hex, part) in [("6c6", "is not hex"), ("zz", "is not hex"), ("", "the key is empty")] {
         room.run(&["inspect", &url, "--key-hex", hex]).refused(&[part]);
     }
+    // The monitor, too.
+    let watch = |hex: &str| {
+        let plan = [
+            "--ttl",
+            "60s",
+            "--heartbeat",
+            "20s",
+            "--worst-pause",
+            "10s",
+            "--listen",
+            "127.0.0.1:0",
+        ];
+        let all = ["watch", "--store", &url, "--for", "1500ms", "--key-hex", hex];
+        room.run(&[&all[..], &plan].concat())
+    };
+    let ran = watch("6c6f636bff0a31");
+    assert!(ran.stdout.contains("watching 1 lease"), "{ran:#?}");
+    // A busy host may have kept it from looking all the time.
+    let reasons = ran.stdout.lines().filter(|line| line.starts_with("cannot tell"));
+    assert!(
+        reasons
+            .clone()
+            .all(|it| it.contains("did not run for") || it.contains("were due")),
+        "{ran:#?}"
+    );
+    assert_eq!(ran.code, Some(if reasons.count() > 0 { 3 } else { 0 }), "{ran:#?}");
+    watch("6c6f636bff0a32").cannot_tell(&["no reading shows it held: lock\\xff\\x0a2"]);
+    watch("6c6").refused(&["--key-hex", "is not hex"]);
     room.run(&["inspect", "sqlite:nope.db", "--key-hex", "ff"])
         .refused(&["nope.db"]);
 }

@@ -56,18 +56,11 @@ impl Owner {
     /// Stops it, and waits until the kernel says so.
     pub fn stop(&self) {
         self.signal(Signal::STOP);
-        for _ in 0..1000 {
+        crate::rig::until("the owner stops", || {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid())).expect("it is there");
-            if stat
-                .rsplit(')')
-                .next()
-                .is_some_and(|rest| rest.trim_start().starts_with('T'))
-            {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(1));
-        }
-        panic!("the owner did not stop");
+            let state = stat.rsplit(')').next().map(str::trim_start);
+            state.is_some_and(|state| state.starts_with('T'))
+        });
     }
 
     fn signal(&self, signal: Signal) {

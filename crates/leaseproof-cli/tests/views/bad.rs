@@ -8,6 +8,7 @@ use crate::rig::{PROGRAM, Ran, Room};
 use crate::tap::fake;
 use crate::zookeeper_server::ZooKeeperServer;
 use leaseproof_store::{StoreUrl, open_administrator};
+use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -107,6 +108,21 @@ fn another_protocol_bad() {
     }
 }
 
+/// What has no header is no etcd: nothing may be made of it, not even that nobody holds the key.
+#[test]
+fn answers_that_say_nothing_bad() {
+    let room = Room::new();
+    for (scheme, question) in STORES
+        .into_iter()
+        .filter(|(scheme, _)| ["etcd", "consul"].contains(scheme))
+    {
+        let empty = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}";
+        let url = format!("{scheme}://127.0.0.1:{}", fake(empty));
+        inspect(&room, &url, KEY).refused(&[question]);
+        watch(&room, &url).refused(&[question]);
+    }
+}
+
 #[test]
 fn answers_that_never_come_or_break_off_bad() {
     let room = Room::new();
@@ -165,22 +181,52 @@ fn keys_that_are_no_text_bad() {
             ],
         )
     };
+    let monitor = |url: &str| {
+        let listen = ["--listen", "127.0.0.1:0", "--for", "1s"];
+        let all = ["watch", "--store", url, "--key-hex", "6c6f636bff"];
+        run(&room, &[&all[..], &listen].concat())
+    };
     let refused = ["the key lock\\xff can't be looked at here: this store's keys are text, and it is no UTF-8"];
     match PostgresServer::start() {
-        Ok(server) => look(&server.url()).refused(&refused),
+        Ok(server) => {
+            let url: StoreUrl = server.url().parse().expect("a URL");
+            let mut store = open_administrator(&url, Duration::from_secs(10)).expect("the store");
+            store.prepare().expect("ready");
+            look(&server.url()).refused(&refused);
+            monitor(&server.url()).refused(&refused);
+        }
         Err(why) => skip("keys_that_are_no_text_bad", &why),
     }
     match ZooKeeperServer::start() {
-        Ok(server) => look(&server.url()).refused(&refused),
+        Ok(server) => {
+            look(&server.url()).refused(&refused);
+            monitor(&server.url()).refused(&refused);
+        }
         Err(why) => skip("keys_that_are_no_text_bad", &why),
     }
     match ConsulServer::start() {
-        Ok(server) => look(&server.url()).refused(&refused),
+        Ok(server) => {
+            look(&server.url()).refused(&refused);
+            monitor(&server.url()).refused(&refused);
+        }
         Err(why) => skip("keys_that_are_no_text_bad", &why),
     }
     match EtcdServer::start() {
         // Its keys are bytes.
-        Ok(server) => look(&server.url()).cannot_tell(&["lock\\xff", "the key is not there"]),
+        Ok(server) => {
+            look(&server.url()).cannot_tell(&["lock\\xff", "the key is not there"]);
+            monitor(&server.url()).cannot_tell(&["no reading shows it held: lock\\xff"]);
+            // `lock\xff`, without a lease.
+            let body = r#"{"key":"bG9ja/8=","value":"YSMx"}"#;
+            let mut stream = std::net::TcpStream::connect(("127.0.0.1", server.port())).expect("it listens");
+            let length = body.len();
+            let question = format!("POST /v3/kv/put HTTP/1.0\r\nContent-Length: {length}\r\n\r\n{body}");
+            stream.write_all(question.as_bytes()).expect("it is sent");
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).expect("an answer");
+            assert!(answer.contains("200 OK"), "{answer}");
+            monitor(&server.url()).cannot_tell(&["it is held and never ends by itself: lock\\xff"]);
+        }
         Err(why) => skip("keys_that_are_no_text_bad", &why),
     }
 }
@@ -288,9 +334,15 @@ fn zookeeper_bad() {
     };
     server.cli("create /hidden x digest:other:kXw4u0Ck3iN8Nw4Fq6h1mHkYp3w=:cdrwa");
     // Any name and any password make a user here: one that may not use the node.
-    for login in ["", "me:falsch@"] {
+    for (login, part) in [
+        ("", "give user and password, zookeeper://user:password@host"),
+        (
+            "me:falsch@",
+            "look at user and password of the URL, and at the node's ACL",
+        ),
+    ] {
         let url = format!("zookeeper://{login}127.0.0.1:{}", server.port());
-        let says = ["this user may not use the key hidden"];
+        let says = ["this user may not use the key hidden", part];
         inspect(&room, &url, "hidden").refused(&says);
         watch_key(&room, &url, "hidden").refused(&says);
     }
@@ -316,8 +368,12 @@ fn consul_bad() {
             .contains("true")
     });
     for (login, part) in [
-        ("", "the token of the URL may not do this"),
+        (
+            "",
+            "it wants a token, and the URL has none: give one, consul://:token@host",
+        ),
         (":falsch@", "it does not know the token of the URL"),
+        (":anonymous@", "the token of the URL may not do this"),
     ] {
         let url = format!("consul://{login}{place}");
         inspect(&room, &url, KEY).refused(&[part]);

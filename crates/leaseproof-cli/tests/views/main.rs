@@ -4,6 +4,7 @@
 mod bad;
 mod consul;
 mod etcd;
+mod flood;
 mod look;
 mod many_keys;
 mod postgres;

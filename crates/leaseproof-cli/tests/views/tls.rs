@@ -3,6 +3,7 @@
 use crate::bad::{KEY, STORES, inspect, says, watch};
 use crate::postgres_server::{PostgresServer, skip};
 use crate::rig::Room;
+use crate::rig::tls_rig::{certificate_for, expire};
 use crate::tap::fake;
 use std::process::{Command, Stdio};
 
@@ -81,7 +82,35 @@ fn certificates_bad() {
         says(&watch(&room, &url), &["certificate"]);
         // And one that is trusted, of another name.
         let named = url.replace(&other, &cert) + "&server_name=example.com";
-        inspect(&room, &named, KEY).refused(&["certificate", "example.com"]);
+        let ran = inspect(&room, &named, KEY);
+        ran.refused(&["certificate", "example.com", "?server_name=NAME"]);
+        // Who signed it is not in question.
+        assert!(!ran.stderr.contains("authority"), "{ran:#?}");
+    }
+}
+
+/// Who signed it is told to nobody whose certificate is over.
+#[test]
+fn an_expired_certificate_bad() {
+    let room = Room::new();
+    let made = certificate_for(room.path(), "over", "DNS:localhost");
+    let made = made.and_then(|made| expire(room.path(), &made).map(|()| made));
+    let made = match made {
+        Ok(made) => made,
+        Err(why) => return skip("an_expired_certificate_bad", &why),
+    };
+    let text = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let tls = Tls::start(&text(&made.key), &text(&made.pem));
+    for scheme in ["rediss", "etcds", "zookeepers", "consuls"] {
+        let url = format!("{scheme}://localhost:{}?ca={}", tls.1, text(&made.pem));
+        for ran in [inspect(&room, &url, KEY), watch(&room, &url)] {
+            ran.refused(&[
+                "the server's certificate expired ",
+                " days ago",
+                "renew it on the server",
+            ]);
+            assert!(!ran.stderr.contains("authority"), "{ran:#?}");
+        }
     }
 }
 

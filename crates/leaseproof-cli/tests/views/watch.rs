@@ -71,6 +71,9 @@ fn watches(server: &str, reader: &str, shows: &Shows) {
     assert_eq!(left.is_some(), shows.expiry, "{left:?}");
     if let Some(left) = left {
         assert!((1.0..60.1).contains(&left), "{left}");
+        // The plan's TTL is the owner's, and not that of the others.
+        let differs = |lease: &str| monitor.series(&format!("leaseproof_watch_ttl_differs{{lease=\"{lease}\"}}"));
+        assert_eq!((differs("sound"), differs("shards/0")), (Some(0.0), Some(1.0)));
     }
     let age = monitor.series("leaseproof_watch_renewal_age_seconds{lease=\"sound\"}");
     assert_eq!(age.is_some(), shows.renewals, "{age:?}");

@@ -172,6 +172,37 @@ fn promtool_accepts_the_rules_and_the_pages() {
     accepts(&promtool, &text);
 }
 
+/// The rule about rounds that are missed, on series that are made up: more missed than made, and fewer.
+#[test]
+fn promtool_fires_for_a_monitor_that_is_late_alone() {
+    let Some(promtool) = program("LEASEPROOF_PROMTOOL", "promtool") else {
+        return redis_server::skip("promtool_fires_for_a_monitor_that_is_late_alone", "no promtool here");
+    };
+    let rig = Rig::new(None);
+    std::fs::write(rig.path().join("rules.yml"), rules(&rig.plan(&["sound"]))).expect("a file");
+    for (missed, fires) in [(0, false), (30, false), (90, true)] {
+        let expected = match fires {
+            true => {
+                "\n          - exp_labels: { severity: warning }\n            exp_annotations:\n              summary: the lease \
+                 monitor makes fewer than half of the rounds that are due\n              description: 'Rounds take longer than \
+                 the interval: raise it, watch fewer leases, or give the monitor and the store more CPU.'"
+            }
+            false => " []",
+        };
+        let text = format!(
+            "rule_files: [rules.yml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n      - {{ series: \
+             leaseproof_watch_rounds_total, values: '0+60x10' }}\n      - {{ series: leaseproof_watch_rounds_missed_total, \
+             values: '0+{missed}x10' }}\n    alert_rule_test:\n      - eval_time: 8m\n        alertname: \
+             LeaseMonitorLate\n        exp_alerts:{expected}\n"
+        );
+        let file = rig.path().join("late.yml");
+        std::fs::write(&file, &text).expect("a file");
+        let output = Command::new(&promtool).args(["test", "rules"]).arg(&file).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{missed}: {output:?}\n{text}");
+    }
+}
+
 fn accepts(promtool: &str, page: &str) {
     let mut child = Command::new(promtool)
         .args(["check", "metrics"])

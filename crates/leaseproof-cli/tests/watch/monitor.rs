@@ -161,7 +161,11 @@ fn a_held_key_ok() {
         (held == 1.0 && known == 1.0).then_some(())
     });
     let (status, lines) = monitor.end();
-    let busy = |line: &&String| line.contains("did not run for") || line.contains("is not known now");
+    let busy = |line: &&String| {
+        ["did not run for", "is not known now", "were due"]
+            .iter()
+            .any(|it| line.contains(it))
+    };
     let why = lines.iter().filter(|line| line.starts_with("cannot tell"));
     assert!(why.clone().all(|line| busy(&line)), "{lines:#?}");
     assert_eq!(status.code(), Some(if why.count() > 0 { 3 } else { 0 }), "{lines:#?}");
@@ -203,6 +207,50 @@ fn a_lapse_bad() {
     let says =
         "cannot tell: its TTL ran out without a renewal, and nothing proves that its owner stopped in time: sound";
     assert!(lines.iter().any(|line| line == says), "{lines:#?}");
+}
+
+/// The TTL in force against the plan's: told once, on the page, and no finding by itself.
+#[test]
+fn a_ttl_that_is_not_the_plan_s_bad() {
+    let server = match RedisServer::start() {
+        Ok(server) => server,
+        Err(why) => return redis_server::skip("a_ttl_that_is_not_the_plan_s_bad", &why),
+    };
+    let rig = Rig::new(Some(&server.url()));
+    let _owner = rig.owner("sound", &[]);
+    let plan = rig.plan(&["sound"]);
+    let text = std::fs::read_to_string(&plan).expect("the plan");
+    std::fs::write(&plan, text.replace("ttl = \"2s\"", "ttl = \"8s\"")).expect("a file");
+    let monitor = rig.monitor(&plan);
+    until("it is told", || {
+        (monitor.series("leaseproof_watch_ttl_differs{lease=\"sound\"}")? == 1.0).then_some(())
+    });
+    until("in words", || monitor.said("jobs/sound: TTL DIFFERS: ").then_some(()));
+    let (_, lines) = monitor.end();
+    let told: Vec<_> = lines.iter().filter(|line| line.contains("TTL DIFFERS")).collect();
+    let [told] = &told[..] else { panic!("{lines:#?}") };
+    assert!(
+        told.contains("and the plan says 8000 ms") && told.ends_with("(LP022)"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_ttl_that_is_the_plan_s_ok() {
+    let server = match RedisServer::start() {
+        Ok(server) => server,
+        Err(why) => return redis_server::skip("a_ttl_that_is_the_plan_s_ok", &why),
+    };
+    let rig = Rig::new(Some(&server.url()));
+    let _owner = rig.owner("sound", &[]);
+    let monitor = rig.monitor(&rig.plan(&["sound"]));
+    until("renewals", || {
+        (monitor.series("leaseproof_watch_renewals_total{lease=\"sound\"}")? >= 6.0).then_some(())
+    });
+    let differs = monitor.series("leaseproof_watch_ttl_differs{lease=\"sound\"}");
+    assert_eq!(differs, Some(0.0));
+    let (_, lines) = monitor.end();
+    assert!(!lines.iter().any(|line| line.contains("TTL DIFFERS")), "{lines:#?}");
 }
 
 /// What a replica shows may be old, however well all looks in it.

@@ -12,6 +12,7 @@ mod watch;
 
 pub use fit::{Fitted, fit};
 pub use init::commented_plan;
+pub use leaseproof_check::plan::key_from_hex;
 pub use leaseproof_check::plan::{
     BudgetTable, LinesTable, OwnerTable, PlanError, PlanFile, StoreTable, Text, VerifyTable, WatchLeaseTable,
     WatchOwnerTable, WatchTable, nearest,

@@ -2,8 +2,9 @@
 
 use super::place::Place;
 use crate::owner::LinePatterns;
-use leaseproof_check::plan::{PlanError, PlanFile, Text, WatchLeaseTable, WatchOwnerTable};
+use leaseproof_check::plan::{PlanError, PlanFile, Text, WatchLeaseTable, WatchOwnerTable, key_from_hex};
 use leaseproof_model::budget::Budget;
+use leaseproof_store::shown_key;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -49,8 +50,8 @@ pub struct WatchPlan {
 /// A lease by its key.
 #[derive(Clone, Debug)]
 pub struct WatchLease {
-    /// The key, as the store has it.
-    pub key: String,
+    /// The key, as the store has it: mostly text.
+    pub key: Vec<u8>,
     /// What its series are labelled with.
     pub label: String,
     /// Where its owner's belief is read.
@@ -179,9 +180,14 @@ impl Place<'_> {
         let mut labels = BTreeSet::new();
         for entry in &file.watch.lease {
             let (table, span) = (entry.get_ref(), entry.span());
-            match (&table.key, &table.prefix) {
+            let (of_hex, key) = (table.key.is_none(), table.key.as_ref().or(table.key_hex.as_ref()));
+            if let (Some(_), Some(hex)) = (&table.key, &table.key_hex) {
+                let says = "watch.lease: it has a key twice, as text and in hex: remove one";
+                return Err(self.at(hex.span(), says));
+            }
+            match (key, &table.prefix) {
                 (Some(key), None) => {
-                    let lease = self.lease(table, key, check_series)?;
+                    let lease = self.lease(table, key, of_hex, check_series)?;
                     if !labels.insert(lease.label.clone()) {
                         let says = format!(
                             "watch.lease: `{}` labels two entries: give one a name of its own, name = \"…\"",
@@ -224,6 +230,7 @@ impl Place<'_> {
         &self,
         table: &WatchLeaseTable,
         key: &Text,
+        of_hex: bool,
         check_series: &dyn Fn(&str) -> Result<(), String>,
     ) -> Result<WatchLease, PlanError> {
         if key.get_ref().is_empty() {
@@ -236,22 +243,30 @@ impl Place<'_> {
             let says = "watch.lease.max: it belongs to a prefix: remove it, or write prefix instead of key";
             return Err(self.at(max.span(), says));
         }
-        let label = table.name.as_ref().unwrap_or(key);
-        if label.get_ref() == OTHER || label.get_ref().is_empty() {
+        let bytes = match of_hex {
+            true => key_from_hex(key.get_ref())
+                .map_err(|says| self.at(key.span(), &format!("watch.lease.key_hex: {says}")))?,
+            false => key.get_ref().clone().into_bytes(),
+        };
+        let label = match (&table.name, std::str::from_utf8(&bytes)) {
+            (Some(name), _) => name.get_ref().clone(),
+            (None, Ok(text)) => text.to_owned(),
+            (None, Err(_)) => shown_key(&bytes),
+        };
+        if label == OTHER || label.is_empty() {
             let says = format!(
-                "watch.lease.name: `{}` can't be a label (`{OTHER}` stands for the leases without one): write name = \
-                 \"…\"",
-                label.get_ref()
+                "watch.lease.name: `{label}` can't be a label (`{OTHER}` stands for the leases without one): write name = \
+                 \"…\""
             );
-            return Err(self.at(label.span(), &says));
+            return Err(self.at(table.name.as_ref().unwrap_or(key).span(), &says));
         }
         let owner = match &table.owner {
             Some(owner) => Some(self.owner_of(owner.get_ref(), owner.span(), check_series)?),
             None => None,
         };
         Ok(WatchLease {
-            key: key.get_ref().clone(),
-            label: label.get_ref().clone(),
+            key: bytes,
+            label,
             owner,
         })
     }

@@ -1,14 +1,12 @@
 //! What was seen beside what a plan says.
 
+use crate::in_force::{TOLERANCE, differs, is_planned, of, real_budget, thin};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::inspect::plan_view::{Check, PlanView};
 use leaseproof_model::inspect::{Range, Shown, ms};
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
-
-/// Rounding of stores that count in milliseconds, and of a renewal's place.
-const TOLERANCE: Duration = Duration::from_millis(25);
 
 /// Why a gap that is too long need not have been one.
 const HIDDEN: &str = "but the TTL was shortened within the span, and a renewal that shortens it does not show as one";
@@ -35,20 +33,11 @@ pub fn against(path: &str, budget: &Budget, lease: &LeaseView) -> PlanView {
 
 fn ttl_check(budget: &Budget, lease: &LeaseView) -> Check {
     let planned_ms = ms(budget.ttl);
-    let slack = ms(TOLERANCE + budget.early_slack);
     let seen = lease.granted_ttl.get().copied();
-    let holds = match seen {
-        None => Truth::CannotTell,
-        Some(seen) if seen.at_least_ms > planned_ms + slack => Truth::No,
-        Some(seen) => match seen.at_most_ms {
-            Some(most) if most + slack < planned_ms || lease.ttl_varies => Truth::No,
-            Some(_) => Truth::Yes,
-            None => Truth::CannotTell,
-        },
-    };
+    let holds = seen.map_or(Truth::CannotTell, |seen| is_planned(budget, seen, lease.ttl_varies));
     let says = match (holds, seen) {
         (Truth::Yes, _) => "the TTL in force is the plan's".to_owned(),
-        (Truth::No, Some(seen)) => format!("the TTL in force is {}, and the plan says {planned_ms:.0} ms", of(seen)),
+        (Truth::No, Some(seen)) => differs(budget, seen),
         (_, Some(seen)) => format!(
             "no renewal was seen: the TTL in force is {}, and the plan says {planned_ms:.0} ms",
             of(seen)
@@ -67,17 +56,10 @@ fn ttl_check(budget: &Budget, lease: &LeaseView) -> Check {
 
 /// Whether the plan's margin would still exceed its worst pause with the TTL that is in force.
 fn budget_check(budget: &Budget, ttl: &Check) -> Option<Check> {
-    let most = Duration::try_from_secs_f64(ttl.seen?.at_most_ms? / 1000.0).ok()?;
-    let real = Budget { ttl: most, ..*budget };
+    let real = real_budget(budget, ttl.seen?)?;
     let margin_ms = ms(real.margin());
-    let says = if real.holds() {
-        format!("with the TTL in force the margin is {margin_ms:.0} ms: the budget holds all the same")
-    } else {
-        format!(
-            "with the TTL in force the margin is {margin_ms:.0} ms, which is not above the worst pause of {:.0} ms",
-            ms(budget.worst_pause)
-        )
-    };
+    let holds = || format!("with the TTL in force the margin is {margin_ms:.0} ms: the budget holds all the same");
+    let says = thin(&real).unwrap_or_else(holds);
     Some(Check {
         name: "budget".to_owned(),
         planned_ms: ms(budget.worst_pause),
@@ -186,15 +168,5 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
         holds,
         weighs: true,
         says,
-    }
-}
-
-/// A range in words.
-#[must_use]
-pub fn of(range: Range) -> String {
-    match range.at_most_ms {
-        None => format!("at least {:.0} ms", range.at_least_ms),
-        Some(most) if most - range.at_least_ms < 2.0 => format!("{:.0} ms", range.middle_ms()),
-        Some(most) => format!("{:.0} to {most:.0} ms", range.at_least_ms),
     }
 }

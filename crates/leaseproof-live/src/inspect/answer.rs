@@ -26,7 +26,8 @@ pub fn findings(seen: &Evidence<'_>, samples: &[Sample], steps: &Steps) -> Vec<F
     for (before, after, says) in backward_tokens(samples, steps) {
         tell(&LP003, Subject::Store, Truth::Yes, says, vec![before, after]);
     }
-    if lease.at_last.held && samples.last().is_some_and(without_expiry) {
+    let last = samples.iter().rfind(|sample| sample.reading().is_some());
+    if lease.at_last.held && last.is_some_and(without_expiry) {
         let says = "the key has no expiry: either it is no lease at all, or its client sets the expiry in a second step \
                     that never came";
         tell(&LP012, Subject::Owner, Truth::CannotTell, says.to_owned(), ends.clone());
@@ -118,7 +119,8 @@ pub fn answer(seen: &Evidence<'_>, findings: &[Finding], first: &FirstLook) -> (
     if let Some(finding) = findings.iter().find(|it| it.rule == LP003.code) {
         return (Verdict::Violated, finding.says.clone());
     }
-    match open(seen, first) {
+    let endless = findings.iter().any(|it| it.rule == LP012.code);
+    match open(seen, first, endless) {
         Some(why) => (Verdict::CannotTell, why),
         None => (
             Verdict::Proven,
@@ -128,7 +130,7 @@ pub fn answer(seen: &Evidence<'_>, findings: &[Finding], first: &FirstLook) -> (
 }
 
 /// What keeps "nothing wrong" from being said.
-fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
+fn open(seen: &Evidence<'_>, first: &FirstLook, endless: bool) -> Option<String> {
     if let Some(Form::Foreign(what)) = seen.store.map(|store| &store.key.form) {
         return Some(format!("this is no plain lease: the key holds {what}"));
     }
@@ -139,7 +141,7 @@ fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
     if let Some(elsewhere) = elsewhere.filter(|_| !lease.at_last.held && lease.happened.is_empty()) {
         return Some(format!("nothing lies under the key itself, but {elsewhere}"));
     }
-    if let Some(why) = not_held(lease) {
+    if let Some(why) = not_held(lease, endless) {
         return Some(why);
     }
     if let Some(it) = lease.happened.first() {
@@ -169,7 +171,8 @@ fn open(seen: &Evidence<'_>, first: &FirstLook) -> Option<String> {
     unknown.map(|check| check.says.clone())
 }
 
-fn not_held(lease: &LeaseView) -> Option<String> {
+/// `endless`: the store says that there is no TTL. That none may be read is another thing.
+fn not_held(lease: &LeaseView, endless: bool) -> Option<String> {
     let last = &lease.at_last;
     if !last.held {
         return Some(match lease.happened.last() {
@@ -183,12 +186,12 @@ fn not_held(lease: &LeaseView) -> Option<String> {
             ),
         });
     }
-    if last.left.is_none() && lease.granted_ttl.get().is_none() {
-        return Some(format!(
-            "{} holds it without a TTL ({})",
-            last.holder.as_deref().unwrap_or("somebody"),
-            last.ttl_words
-        ));
+    let holder = last.holder.as_deref().unwrap_or("somebody");
+    if endless {
+        return Some(format!("{holder} holds it without a TTL ({})", last.ttl_words));
     }
-    None
+    match &lease.granted_ttl {
+        Shown::Withheld(why) if last.left.is_none() => Some(format!("{holder} holds it; its TTL is not shown: {why}")),
+        _ => None,
+    }
 }

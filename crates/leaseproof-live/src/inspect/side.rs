@@ -1,7 +1,8 @@
 //! Which side to look at first, owner or store, and why; or what is missing to say so.
 
-use super::against::{longest_allowed, of, shortened};
+use super::against::{longest_allowed, shortened};
 use super::missing::missing;
+use crate::in_force::of;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, Gap, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
@@ -62,22 +63,25 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     }
     reasons.extend(by_store(seen));
     let renewals = by_renewals(seen);
-    // One slow answer explains a gap that is not much longer than itself, and is else told beside it.
+    // What the store lost explains a gap that is not much longer than itself, where it could cost a renewal at all; it
+    // is else told beside.
     let slow = seen.lease.and_then(slow_answer);
     let gap_ms = seen.lease.and_then(worst_gap_ms).unwrap_or(0.0);
-    let explains = seen
+    let longest = seen.lease.map_or(0.0, |lease| lease.watched.longest_round_trip_ms);
+    let costly = seen
         .lease
-        .is_some_and(|lease| lease.watched.longest_round_trip_ms * 2.0 > gap_ms);
-    let (before, after) = if explains { (slow, None) } else { (None, slow) };
-    reasons.extend(before.into_iter().chain(renewals).chain(after));
-    let mut told = BTreeSet::new();
-    reasons.retain(|(_, why)| told.insert(why.clone()));
-    let side = reasons.first().map_or_else(|| calm(seen), |(side, _)| *side);
-    let why = if reasons.is_empty() && side == Side::Neither {
-        vec![calm_words(seen)]
-    } else {
-        reasons.into_iter().map(|(_, why)| why).collect()
+        .is_some_and(|lease| costs_a_renewal(longest, seen.budget, lease));
+    let (before, after) = match (costly, longest * 2.0 > gap_ms) {
+        (true, true) => (slow, None),
+        _ => (None, slow),
     };
+    reasons.extend(before.into_iter().chain(renewals));
+    let side = reasons.first().map_or_else(|| calm(seen), |(side, _)| *side);
+    let calm = (reasons.is_empty() && side == Side::Neither).then(|| calm_words(seen));
+    reasons.extend(after);
+    let mut told = BTreeSet::new();
+    let all = calm.into_iter().chain(reasons.into_iter().map(|(_, why)| why));
+    let why = all.filter(|why| told.insert(why.clone())).collect();
     FirstLook {
         side,
         why,
@@ -184,6 +188,15 @@ fn by_store(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     reasons
 }
 
+/// Whether so long without an answer can have cost the lease a renewal: it is the plan's margin, or else a third of the
+/// TTL. Where nobody knows the TTL that can't be said.
+#[must_use]
+pub fn costs_a_renewal(lost_ms: f64, budget: Option<&Budget>, lease: &LeaseView) -> bool {
+    let third = || Some(lease.granted_ttl.get()?.at_least_ms / 3.0);
+    let bar = budget.map(|budget| ms(budget.margin())).or_else(third);
+    bar.is_some_and(|bar| lost_ms >= bar)
+}
+
 fn worst_gap_ms(lease: &LeaseView) -> Option<f64> {
     Some(lease.renewals.get()?.worst_gap.as_ref()?.length.at_least_ms)
 }
@@ -203,11 +216,14 @@ fn slow_answer(lease: &LeaseView) -> Option<(Side, String)> {
 
 fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     let Some(lease) = seen.lease else { return Vec::new() };
+    let silences = lease.happened.iter().filter(|it| it.what == Change::Silent);
+    let silent = silences.map(|it| it.between_ms.1 - it.between_ms.0).reduce(f64::max);
     let answered = format!(
-        "while the store answered {} of {}, the slowest in {:.1} ms",
+        "while the store answered {} of {}, the slowest in {:.1} ms{}",
         lease.watched.readings,
         counted(lease.watched.readings + lease.watched.failed, "reading"),
-        lease.watched.longest_round_trip_ms
+        lease.watched.longest_round_trip_ms,
+        silent.map_or_else(String::new, |ms| format!(", and nothing for {ms:.0} ms"))
     );
     let mut reasons = Vec::new();
     for it in &lease.happened {

@@ -194,7 +194,7 @@ fn end_of(a: &Sample, b: &Sample, facts: &StoreFacts) -> (Change, String) {
             format!("free, though it had no expiry: released, deleted, {evicted}; the store does not say which"),
         ),
         None => (
-            Change::EndedEarly,
+            Change::Ended,
             "free: released, deleted, or its session ended; the store does not say which".to_owned(),
         ),
     }

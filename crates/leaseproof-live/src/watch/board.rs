@@ -3,6 +3,7 @@
 use super::belief::{Belief, Report};
 use super::clock::blind_from;
 use super::divergence::{Judged, judge};
+use super::key::Key;
 use super::label::{OTHER, shortened};
 use super::lease::{Change, Lease};
 use super::notices::Notice;
@@ -25,7 +26,7 @@ pub type Place = usize;
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The key, as the store has it.
-    pub key: Arc<str>,
+    pub key: Key,
     /// What its series are labelled with; `None` counts as `other`.
     pub label: Option<Arc<str>>,
     /// Whether the plan names it; else it was found below a prefix.
@@ -74,10 +75,10 @@ impl Board {
     }
 
     /// Puts a lease of the plan on the board.
-    pub fn add_named(&mut self, key: &str, label: &str, belief: Option<Belief>) -> Place {
+    pub fn add_named(&mut self, key: impl Into<Key>, label: &str, belief: Option<Belief>) -> Place {
         let label = self.label(label);
         self.put(Entry {
-            key: Arc::from(key),
+            key: key.into(),
             label,
             named: true,
             lease: Lease::default(),
@@ -97,7 +98,8 @@ impl Board {
                 }
             }
         }
-        let named: BTreeSet<&str> = self.iter().filter(|(_, it)| it.named).map(|(_, it)| &*it.key).collect();
+        let named = self.iter().filter(|(_, it)| it.named);
+        let named: BTreeSet<&str> = named.filter_map(|(_, it)| it.key.text()).collect();
         let too_long = listing.keys.iter().filter(|key| key.len() > LONGEST_KEY).count();
         let new: Vec<Arc<str>> = listing
             .keys
@@ -110,7 +112,7 @@ impl Board {
         for key in new.iter().take(room) {
             let label = self.label(key);
             let place = self.put(Entry {
-                key: Arc::clone(key),
+                key: Key::Text(Arc::clone(key)),
                 label,
                 named: false,
                 lease: Lease::default(),
@@ -249,7 +251,7 @@ impl Board {
         for change in entry.lease.saw(at, expiry, reading, self.era, &self.terms) {
             self.own.findings += u64::from(matches!(change, Change::FenceBack { .. }));
             notices.push(Notice::Changed {
-                key: Arc::clone(&entry.key),
+                key: entry.key.shown(),
                 change,
             });
         }
@@ -271,7 +273,7 @@ impl Board {
         let why = error.to_string();
         if entry.lease.unreadable.is_none() {
             notices.push(Notice::Unreadable {
-                key: Arc::clone(&entry.key),
+                key: entry.key.shown(),
                 why: why.clone(),
             });
         }
@@ -318,6 +320,22 @@ impl Board {
         }
     }
 
+    /// A round that was due at `due` is over: those that were due meanwhile are missed.
+    pub fn round_over(&mut self, due: BootNanos, took: Duration, now: BootNanos, notices: &mut Vec<Notice>) {
+        self.own.round = took;
+        let interval = self.terms.interval.max(Duration::from_millis(1));
+        self.own.behind += now.since(due).saturating_sub(interval);
+        let missed = u64::try_from(self.own.behind.as_nanos() / interval.as_nanos()).unwrap_or(u64::MAX);
+        if missed == std::mem::replace(&mut self.own.missed, missed) {
+            return;
+        }
+        // Once a minute, however many there are.
+        if self.own.late_told.is_none_or(|told| now.since(told) >= LATE_AGAIN) {
+            self.own.late_told = Some(now);
+            notices.push(Notice::Late { took, interval });
+        }
+    }
+
     /// How late the monitor woke.
     pub fn woke(&mut self, late: Duration, now: BootNanos, notices: &mut Vec<Notice>) {
         self.own.lag = late;
@@ -328,6 +346,9 @@ impl Board {
         }
     }
 }
+
+/// So often it is told that rounds take longer than their interval.
+const LATE_AGAIN: Duration = Duration::from_secs(60);
 
 /// A longer key below a prefix is left out: it costs memory, and is nobody's lease.
 const LONGEST_KEY: usize = 1024;
@@ -348,7 +369,7 @@ fn settle(entry: &mut Entry, now: BootNanos, terms: &Terms, own: &mut Own, notic
         belief.divergences += 1;
         own.findings += 1;
         notices.push(Notice::Diverged {
-            key: Arc::clone(&entry.key),
+            key: entry.key.shown(),
             by,
             never_held: entry.lease.was_never_held(),
         });

@@ -1,5 +1,6 @@
 //! The grant in force, as reading after reading shows it: when it was renewed, and how that can be told.
 
+use super::granted::Granted;
 use super::hidden::{Hidden, is_coarse};
 use super::terms::Terms;
 use leaseproof_model::clock::BootNanos;
@@ -10,6 +11,9 @@ use std::time::Duration;
 
 /// An expiry that moved by less than this did not move: servers round, and round trips differ.
 const STILL: Duration = Duration::from_millis(5);
+
+/// An expiry that moved by less may have been moved by a clock that is slewed: of the TTL that shows nothing.
+const SURELY: Duration = Duration::from_millis(100);
 
 /// How far a renewal that the TTL places may lie outside the two readings around it.
 const NEAR: Duration = Duration::from_millis(50);
@@ -31,6 +35,10 @@ pub struct Grant {
     pub renewed: Option<Moment>,
     /// The TTL that was granted, where it is known.
     pub ttl: Option<Duration>,
+    /// What is known of the TTL in force, whatever the plan says.
+    pub granted: Granted,
+    /// Whether that is not the plan's.
+    pub(super) ttl_differs: bool,
     /// Whether it has used up the plan's margin since its last renewal.
     pub(super) margin_gone: bool,
     /// Where whole seconds hide its expiry: what the readings since the last renewal that showed have in common.
@@ -53,6 +61,8 @@ impl Grant {
             ttl: held
                 .bound
                 .filter(|&bound| terms.most_granted.is_none_or(|most| bound < most)),
+            granted: Granted::default(),
+            ttl_differs: false,
             margin_gone: false,
             hidden: held
                 .expires
@@ -60,9 +70,17 @@ impl Grant {
                 .map(|expires| Hidden::begin(expires, since)),
             era,
         };
+        // At the first look it may have been renewed at any time before.
+        let unseen = since.earliest == BootNanos(0);
+        grant.granted = match held.expires {
+            None => Granted::default(),
+            Some(expires) if unseen => Granted::by_rest(expires, since),
+            Some(expires) => Granted::by(expires, since),
+        };
+        grant.exact(held, terms);
         if terms.shows_renewals && grant.has_ttl {
-            // At the first look it may have been renewed at any time before: no TTL places that.
-            let first = since.earliest == BootNanos(0) && held.granted.is_none();
+            // No TTL places that.
+            let first = unseen && held.granted.is_none();
             grant.renewed = match first {
                 true => Some(since),
                 false => grant.placed(held, since, terms).or(Some(since)),
@@ -83,6 +101,7 @@ impl Grant {
         self.expires = held.expires;
         self.has_ttl = held.expires.is_some() || held.bound.is_some();
         self.era = era;
+        self.exact(held, terms);
         if !terms.shows_renewals {
             return false;
         }
@@ -102,12 +121,42 @@ impl Grant {
             Some(hidden) if jumped.is_none() => Some(hidden.and(new, since)),
             _ => is_coarse(new).then(|| Hidden::begin(new, since)),
         });
+        self.bounded(old, held, since, jumped.filter(|_| same_era), same_era);
         let Some(since) = jumped else {
             self.may_have_renewed(held, since, terms);
             return false;
         };
         self.renewed = self.placed(held, since, terms).or(Some(since));
         true
+    }
+
+    /// The TTL in force, where the store shows it: of its session, in its own words, or by the row's own moments.
+    fn exact(&mut self, held: &Held, terms: &Terms) {
+        if let Some(bound) = held.bound {
+            self.granted = match terms.most_granted {
+                Some(most) if bound >= most => Granted::default(),
+                _ => Granted::exactly(bound),
+            };
+        } else if let Some(ttl) = held.ttl {
+            // Sharper than what is left when a renewal shows: its transaction may have taken a while.
+            self.granted = Granted::exactly(ttl);
+        } else if let (Some(expires), Some(renewed)) = (held.expires, held.renewed) {
+            self.granted = self.granted.and(Granted::by(expires, Moment::exact(renewed)));
+        }
+    }
+
+    /// What an expiry that moved from `old` says of the TTL in force; `jumped`: when, where it moved on.
+    fn bounded(&mut self, old: Option<Moment>, held: &Held, since: Moment, jumped: Option<Moment>, same_era: bool) {
+        let (Some(old), Some(new), None) = (old, held.expires, held.bound.or(held.ttl)) else {
+            return;
+        };
+        match jumped {
+            Some(since) if is_coarse(new) || new.earliest > old.latest.plus(SURELY) => {
+                self.granted = self.granted.and(Granted::by(new, since));
+            }
+            None if same_era && new.latest.plus(SURELY) < old.earliest => self.granted = Granted::by(new, since),
+            _ => {}
+        }
     }
 
     /// Whether its expiry is known so badly that renewals may hide in it.

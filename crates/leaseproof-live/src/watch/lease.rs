@@ -3,10 +3,12 @@
 use super::grant::Grant;
 use super::terms::Terms;
 use super::worst::Worst;
+use crate::in_force::{self, is_planned, real_budget};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::{Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
+use leaseproof_model::truth::Truth;
 use std::time::Duration;
 
 /// A lease under watch.
@@ -38,6 +40,8 @@ pub struct Lease {
     pub ends_untold: u32,
     /// How often a grant that was still in force had used up the plan's margin without a renewal.
     pub margins_gone: u32,
+    /// How often the TTL in force was not the plan's, and the plan's budget does not hold with it.
+    pub thin: u32,
     /// The longest that the lease was seen without a renewal.
     pub worst_age: Worst,
     /// Why the key can't be read as a lease, if it can't.
@@ -85,6 +89,11 @@ pub enum Change {
     Gone {
         /// Who had it.
         holder: HolderId,
+    },
+    /// The TTL in force is not the plan's (LP022), in words.
+    TtlDiffers {
+        /// Both numbers, and the margin where it is gone with them.
+        says: String,
     },
     /// The lease is still held, and was not renewed for longer than the plan's margin bears.
     MarginGone {
@@ -159,6 +168,7 @@ impl Lease {
                 changes.extend(self.began(held, first));
             }
         }
+        changes.extend(self.in_force(terms));
         if let Some(age) = self.renewal_age(at)
             && !after_gap
         {
@@ -184,6 +194,23 @@ impl Lease {
             holder: grant.holder.clone(),
             age,
             margin: terms.budget.margin(),
+        })
+    }
+
+    /// Whether the TTL in force is another than the plan's, told once while it is.
+    fn in_force(&mut self, terms: &Terms) -> Option<Change> {
+        let grant = self.grant.as_mut()?;
+        let seen = grant.granted.range()?;
+        let differs = is_planned(&terms.budget, seen, false) == Truth::No;
+        if !differs || std::mem::replace(&mut grant.ttl_differs, differs) {
+            grant.ttl_differs = differs;
+            return None;
+        }
+        let thin = real_budget(&terms.budget, seen).and_then(|real| in_force::thin(&real));
+        self.thin += u32::from(thin.is_some());
+        let differs = in_force::differs(&terms.budget, seen);
+        Some(Change::TtlDiffers {
+            says: thin.map_or_else(|| differs.clone(), |thin| format!("{differs}; {thin}")),
         })
     }
 

@@ -2,8 +2,8 @@
 //!
 //! Readings and reports go in, series come out; in between nothing reads a clock or does I/O:
 //!
-//! - [`lease`]: readings of one lease → its [`grant`], its renewals, its token; `hidden`: renewals that hide in whole
-//!   seconds
+//! - [`lease`]: readings of one lease → its [`grant`], its renewals, its token, the TTL that was [`granted`]; `hidden`:
+//!   renewals that hide in whole seconds
 //! - [`belief`], [`divergence`]: an owner's reports, set against the grants
 //! - [`clock`]: the store's clock against ours
 //! - [`board`]: all of it, with the [`states`] of the store and of the monitor itself
@@ -19,7 +19,9 @@ pub mod clock;
 pub mod dashboard;
 pub mod divergence;
 pub mod grant;
+pub mod granted;
 mod hidden;
+pub mod key;
 pub mod label;
 pub mod lease;
 pub mod notices;

@@ -35,6 +35,13 @@ pub enum Notice {
     StoreStepped,
     /// How the store is asked, where that is not the usual way, in the adapter's words.
     StoreWay(String),
+    /// A round of readings took longer than the interval.
+    Late {
+        /// How long it took.
+        took: Duration,
+        /// How often there is to be one.
+        interval: Duration,
+    },
     /// The monitor itself did not run.
     Blind(Duration),
     /// A key that is no lease, or that this user may not read, in the store's words.
@@ -51,7 +58,7 @@ pub enum Notice {
         /// The bound.
         max: usize,
     },
-    /// Keys below a prefix whose names are no UTF-8: no reading can ask for them.
+    /// Keys below a prefix whose names are no UTF-8: a listing leaves them out.
     NotText {
         /// The prefix.
         prefix: String,
@@ -98,6 +105,7 @@ pub fn line(notice: &Notice) -> String {
                 shown(key),
                 shown(holder.as_str())
             ),
+            Change::TtlDiffers { says } => format!("{}: TTL DIFFERS: {says} (LP022)", shown(key)),
             Change::MarginGone { holder, age, margin } => format!(
                 "{}: MARGIN GONE: {} was not renewed for {} at least: the plan's margin of {} is used up",
                 shown(key),
@@ -113,13 +121,18 @@ pub fn line(notice: &Notice) -> String {
         Notice::StoreEpoch(epoch) => format!("another process or role of the store answers: {}", shown(epoch)),
         Notice::StoreStepped => "the store's clock stepped: renewals across it are not judged".to_owned(),
         Notice::StoreWay(how) => shown(how),
+        Notice::Late { took, interval } => format!(
+            "LATE: a round of readings took {}, and one is due every {}: leases are read less often than that",
+            span(*took),
+            span(*interval)
+        ),
         Notice::Blind(by) => format!(
             "this monitor did not run for {}: nothing is judged from that span",
             span(*by)
         ),
         Notice::Unreadable { key, why } => format!("{}: {}", shown(key), shown(why)),
         Notice::NotText { prefix, count } => format!(
-            "{}: {} no UTF-8, and can't be watched",
+            "{}: {} no UTF-8: left out here, watched when named by --key-hex",
             shown(prefix),
             match count {
                 1 => "the name of one key below it is".to_owned(),

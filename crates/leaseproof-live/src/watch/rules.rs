@@ -117,6 +117,14 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
             "The next pause of this length and a little more loses the lease. Look at pauses, throttling, the network.",
         ),
         alert(
+            "LeaseTtlDiffers",
+            "leaseproof_watch_ttl_differs == 1".to_owned(),
+            "1m",
+            "warning",
+            "{{ $labels.lease }}: the TTL in force is not the plan's",
+            "What the plan's margin bears is not what this lease bears. Correct the owner's TTL or the plan: LP022.",
+        ),
+        alert(
             "LeaseNotRenewed",
             format!("leaseproof_watch_renewal_age_seconds > {}", plain(overdue)),
             "0s",
@@ -193,6 +201,15 @@ fn watch(numbers: &RuleNumbers) -> Vec<Alert> {
             "critical",
             "the lease monitor did not look",
             "It was paused, starved or can't reach the store: nothing is known about the leases from that time.",
+        ),
+        alert(
+            "LeaseMonitorLate",
+            "increase(leaseproof_watch_rounds_missed_total[5m]) > increase(leaseproof_watch_rounds_total[5m])"
+                .to_owned(),
+            "0s",
+            "warning",
+            "the lease monitor makes fewer than half of the rounds that are due",
+            "Rounds take longer than the interval: raise it, watch fewer leases, or give the monitor and the store more CPU.",
         ),
         alert(
             "LeaseMonitorGone",

@@ -3,7 +3,9 @@
 
 use super::belief::Claim;
 use super::board::{Board, Entry};
+use crate::in_force::is_planned;
 use leaseproof_model::clock::BootNanos;
+use leaseproof_model::truth::Truth;
 use leaseproof_report::exposition::Kind::{self, Counter, Gauge};
 
 /// How many leases become one number where they have no labels of their own.
@@ -91,6 +93,15 @@ of_leases! {
         |entry, _, now| entry.lease.ttl_left(now);
     "ttl_granted_seconds" Gauge Min "The TTL in force, where the store shows it or the readings confirm the plan's." =
         |entry, _, _| Some(entry.lease.grant.as_ref()?.ttl?.as_secs_f64());
+    "ttl_differs" Gauge Max "Whether the TTL in force is surely not the plan's (LP022): 0 while what the readings show of it fits; no sample while they show too little." =
+        |entry, board, _| {
+            let seen = entry.lease.grant.as_ref()?.granted.range()?;
+            match is_planned(&board.terms.budget, seen, false) {
+                Truth::Yes => Some(0.0),
+                Truth::No => Some(1.0),
+                Truth::CannotTell => None,
+            }
+        };
     "without_ttl" Gauge Max "Whether the lease is held and never ends by itself." =
         |entry, _, _| Some(truth(!entry.lease.grant.as_ref()?.has_ttl));
     "renewal_age_seconds" Gauge Max "How long, at least, the lease had not been renewed at the last reading." =
@@ -144,6 +155,8 @@ of_whole! {
     "blind_seconds_total" Counter "How long the monitor itself did not run: it judges nothing from those spans." =
         |board, _| Some(board.own.blind.as_secs_f64());
     "rounds_total" Counter "Rounds of readings that were begun." = |board, _| number(board.own.rounds);
+    "rounds_missed_total" Counter "Rounds that were due and not begun, since the one before was not over." =
+        |board, _| number(board.own.missed);
     "round_seconds" Gauge "How long the last round took." = |board, _| Some(board.own.round.as_secs_f64());
     "last_round_timestamp_seconds" Gauge "When the store last answered a round, in seconds since 1970." =
         |board, _| {

@@ -1,6 +1,7 @@
 //! What to watch, and where.
 
 use super::belief::Report;
+use super::key::Key;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::event::Said;
 use leaseproof_store::StoreUrl;
@@ -56,7 +57,7 @@ impl fmt::Debug for Settings {
 #[derive(Clone, Debug)]
 pub struct LeaseSettings {
     /// The key, as the store has it.
-    pub key: String,
+    pub key: Key,
     /// What its series are labelled with.
     pub label: String,
     /// Where its owner's belief is read.

@@ -2,7 +2,7 @@
 
 use super::clock::StoreTime;
 use super::worst::Worst;
-use leaseproof_model::clock::Stamp;
+use leaseproof_model::clock::{BootNanos, Stamp};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -44,6 +44,12 @@ pub struct Own {
     pub blind: Duration,
     /// Rounds that were begun.
     pub rounds: u64,
+    /// How much later than an interval after it was due rounds were over, all in all.
+    pub behind: Duration,
+    /// Rounds that were due in that time, and not begun.
+    pub missed: u64,
+    /// When that was told last.
+    pub late_told: Option<BootNanos>,
     /// How long the last round took.
     pub round: Duration,
     /// When the last round was answered.

@@ -130,7 +130,7 @@ fn cells(entry: &Entry, board: &Board, now: BootNanos) -> [String; 7] {
         },
     };
     [
-        visible(&entry.key).into_owned(),
+        visible(&entry.key.shown()).into_owned(),
         holder,
         token,
         lease

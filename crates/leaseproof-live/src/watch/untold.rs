@@ -17,6 +17,14 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
     if own.last_round.is_none() {
         reasons.push("no round of readings was answered".to_owned());
     }
+    // A lapse between two readings that are three intervals apart is another monitor's than the one that was asked for.
+    if own.missed > own.rounds {
+        reasons.push(format!(
+            "{} where {} were due: each took longer than the interval, so raise it, or watch fewer leases",
+            counted(own.rounds, "round"),
+            own.rounds + own.missed
+        ));
+    }
     let store = &board.store;
     let unanswered = store.failures.saturating_sub(store.refusals);
     if unanswered > 0 {
@@ -61,6 +69,10 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
         &format!("the plan's margin of {margin:.3} s was used up without a renewal"),
         &|it| it.lease.margins_gone > 0,
     );
+    of(
+        "with the TTL in force, which is not the plan's, the margin is not above the worst pause",
+        &|it| it.lease.thin > 0,
+    );
     of("it is held and never ends by itself", &|it| {
         it.lease.grant.as_ref().is_some_and(|grant| !grant.has_ttl)
     });
@@ -98,5 +110,8 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
 
 /// The label, where it has one, as in the metrics.
 fn name(entry: &Entry) -> String {
-    shown(entry.label.as_deref().unwrap_or(&entry.key))
+    match &entry.label {
+        Some(label) => shown(label),
+        None => shown(&entry.key.shown()),
+    }
 }

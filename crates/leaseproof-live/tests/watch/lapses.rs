@@ -14,13 +14,13 @@ fn tape() -> Tape {
     tape
 }
 
-/// What was told of the lease but for new holders.
+/// What was told of the lease but for new holders, and for a TTL that is not the plan's.
 fn told(tape: &Tape) -> Vec<String> {
     let new = |it: &&Notice| {
         matches!(
             it,
             Notice::Changed {
-                change: Change::NewHolder { .. },
+                change: Change::NewHolder { .. } | Change::TtlDiffers { .. },
                 ..
             }
         )

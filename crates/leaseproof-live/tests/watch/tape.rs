@@ -28,6 +28,8 @@ pub struct Tape {
     pub coarse_ms: u64,
     /// The most that a session's lease lives after a sign of life, where the store shows no expiry.
     pub bound_ms: Option<u64>,
+    /// The TTL that the store states, where it does.
+    pub stated_ms: Option<u64>,
     /// When the next reading's expiry was looked at, where that was before.
     pub expiry_seen: Option<Moment>,
 }
@@ -78,6 +80,7 @@ impl Tape {
             epoch: "one/primary",
             coarse_ms: 0,
             bound_ms: None,
+            stated_ms: None,
             expiry_seen: None,
         }
     }
@@ -93,7 +96,7 @@ impl Tape {
                 token: token.map(Token),
                 expires: expires.map(|end| at(end - coarse / 2, end + 2 + coarse / 2)),
                 bound: self.bound_ms.map(Duration::from_millis),
-                ttl: None,
+                ttl: self.stated_ms.map(Duration::from_millis),
                 expired: false,
                 granted: None,
                 renewed: None,

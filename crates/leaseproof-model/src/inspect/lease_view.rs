@@ -135,9 +135,9 @@ pub enum Change {
     Taken,
     /// It is free, and its TTL had run out.
     Expired,
-    /// It is free before its TTL had run out: released, deleted, evicted or lost.
+    /// It is free, surely before its TTL had run out: released, deleted, evicted or lost.
     EndedEarly,
-    /// It is free, and nobody can tell whether its TTL had run out just then or it was given back just before.
+    /// It is free, and the store does not show whether its TTL (that of its session) ran out or it was given back.
     Ended,
     /// It was free and is held.
     Granted,

@@ -114,7 +114,7 @@ pub fn start(settings: &Settings) -> Result<Monitor, WatchError> {
     let places: Vec<Place> = settings
         .leases
         .iter()
-        .map(|lease| board.add_named(&lease.key, &lease.label, belief(lease)))
+        .map(|lease| board.add_named(lease.key.clone(), &lease.label, belief(lease)))
         .collect();
     let (sender, notices) = channel();
     let shared = Shared {

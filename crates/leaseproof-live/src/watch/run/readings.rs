@@ -2,11 +2,11 @@
 
 use super::Shared;
 use crate::watch::board::Place;
+use crate::watch::key::Key;
 use crate::watch::notices::Notice;
 use leaseproof_model::clock::BootNanos;
 use leaseproof_proc::clock::{boot_now, stamp_now};
 use leaseproof_store::{Observe, StoreError};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How many leases are asked about before the board is told.
@@ -19,19 +19,19 @@ const SELDOM: u64 = 30;
 const TRIED: usize = 16;
 
 /// Whether this user may look, asked once before anything runs: who may not has to be told, not to wait for a store
-/// that is there. What else is wrong the rounds tell.
+/// that is there; nor can a key that the store can't have be waited for. What else is wrong the rounds tell.
 pub(super) fn may_look(shared: &Shared, observer: &mut dyn Observe) -> Result<(), StoreError> {
     let (mut keys, found): (Vec<_>, Vec<_>) = {
         let board = shared.board();
-        let all = board.iter().map(|(_, entry)| (entry.named, Arc::clone(&entry.key)));
+        let all = board.iter().map(|(_, entry)| (entry.named, entry.key.clone()));
         all.partition(|(named, _)| *named)
     };
     if keys.is_empty() {
         keys = found.into_iter().take(TRIED).collect();
     }
     for keys in keys.chunks(AT_ONCE) {
-        let names: Vec<&str> = keys.iter().map(|(_, key)| &**key).collect();
-        let answers = match observer.read_many(&names) {
+        let names: Vec<&[u8]> = keys.iter().map(|(_, key)| key.bytes()).collect();
+        let answers = match observer.read_keys(&names) {
             Ok(answers) => answers,
             Err(error) if error.is_refusal() => return Err(error),
             Err(_) => return Ok(()),
@@ -40,7 +40,7 @@ pub(super) fn may_look(shared: &Shared, observer: &mut dyn Observe) -> Result<()
             // Below a prefix one may be closed to this user, and is not its to watch.
             if let Err(error) = answer
                 && *named
-                && error.is_refusal()
+                && (error.is_refusal() || matches!(error, StoreError::Key { .. }))
             {
                 return Err(error);
             }
@@ -56,7 +56,9 @@ pub(super) fn rounds(shared: &Shared, mut observer: Box<dyn Observe>, interval: 
         let began = boot_now();
         round(shared, observer.as_mut(), due, interval);
         let now = boot_now();
-        shared.board().own.round = now.since(began);
+        let mut notices = Vec::new();
+        shared.board().round_over(due, now.since(began), now, &mut notices);
+        shared.tell(notices);
         // Missed rounds are not made up in a burst.
         due = due.plus(interval).max(now);
         shared.wait_until(due);
@@ -64,14 +66,14 @@ pub(super) fn rounds(shared: &Shared, mut observer: Box<dyn Observe>, interval: 
 }
 
 fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: Duration) {
-    let keys: Vec<(Place, Arc<str>)> = {
+    let keys: Vec<(Place, Key)> = {
         let mut board = shared.board();
         board.own.rounds += 1;
         let seldom = !board.own.rounds.is_multiple_of(SELDOM);
         board
             .iter()
             .filter(|(_, entry)| !(seldom && entry.lease.unreadable.is_some()))
-            .map(|(place, entry)| (place, Arc::clone(&entry.key)))
+            .map(|(place, entry)| (place, entry.key.clone()))
             .collect()
     };
     let parts = u32::try_from(keys.len().div_ceil(AT_ONCE)).unwrap_or(u32::MAX);
@@ -81,8 +83,8 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
         if shared.stopped() {
             return;
         }
-        let names: Vec<&str> = keys.iter().map(|(_, key)| &**key).collect();
-        let answers = observer.read_many(&names);
+        let names: Vec<&[u8]> = keys.iter().map(|(_, key)| key.bytes()).collect();
+        let answers = observer.read_keys(&names);
         let stamp = stamp_now();
         let mut notices = Vec::new();
         let mut board = shared.board();
@@ -102,7 +104,7 @@ fn round(shared: &Shared, observer: &mut dyn Observe, due: BootNanos, interval: 
                 for ((place, key), answer) in keys.iter().zip(answers) {
                     match answer {
                         Ok((at, reading)) => {
-                            let expiry = observer.expiry_seen(key);
+                            let expiry = observer.expiry_seen(key.bytes());
                             board.lease_saw_expiry(*place, at, expiry, &reading, &mut notices);
                         }
                         Err(error) => board.unreadable(*place, &error, &mut notices),
