@@ -148,6 +148,7 @@ mod tests {
             token: Some(Token(token)),
             expires: None,
             bound: None,
+            ttl: None,
             expired: false,
             granted: None,
             renewed: None,
