@@ -4,8 +4,8 @@
 //! end or after a stop, and those within a heartbeat of it. At the resource such a write still counts, where it was
 //! accepted after a write with a greater token.
 //!
-//! - [`tokens`], [`late`], [`told`]: what was broken; [`charge`]: what is charged to an owner
-//! - [`covered`]: what the files cover
+//! - `tokens`, `late`, `told`: what was broken; `charge`: what is charged to an owner
+//! - `covered`: what the files cover
 
 mod charge;
 mod covered;

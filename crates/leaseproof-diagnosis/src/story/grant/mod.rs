@@ -1,7 +1,7 @@
 //! What the store granted to whom, and how each grant ended, as the store's own records show it.
 //!
-//! - [`take`], [`turn`]: what each line of the store makes of them, how one ends and the next begins
-//! - [`whose`], [`takeover`]: whose they are, and what the owners say themselves
+//! - `take`, `turn`: what each line of the store makes of them, how one ends and the next begins
+//! - `whose`, `takeover`: whose they are, and what the owners say themselves
 
 mod take;
 mod takeover;

@@ -1,7 +1,7 @@
 //! Spans in which something did not run, by anybody's word.
 //!
-//! - [`runtime`], [`paused`], [`machine`], [`late`], [`throttled`]: by a line that says so
-//! - [`silent`]: by lines that are missing
+//! - `runtime`, `paused`, `machine`, `late`, `throttled`: by a line that says so
+//! - `silent`: by lines that are missing
 
 mod late;
 mod machine;
