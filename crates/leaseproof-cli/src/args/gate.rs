@@ -73,6 +73,10 @@ pub struct HttpArgs {
     /// A request whose connection ended without an answer is applied by the upstream within so long, or never.
     #[arg(long, value_name = "DURATION", default_value = "2s")]
     pub settle: String,
+    /// The upstream reads every request's body to its end: its connections are used again after one. Without this a
+    /// connection that a body went over is closed, since what the upstream left unread would be its next request.
+    #[arg(long)]
+    pub upstream_reads_bodies: bool,
     /// So many resource keys at most: none is ever forgotten.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub most_keys: usize,

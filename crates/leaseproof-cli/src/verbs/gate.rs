@@ -50,6 +50,7 @@ fn http(args: HttpArgs) -> Result<ExitCode, String> {
         sync: !args.no_fsync,
         patience: parse_duration(&args.patience).map_err(|says| format!("--patience: {says}"))?,
         settle: parse_duration(&args.settle).map_err(|says| format!("--settle: {says}"))?,
+        reads_bodies: args.upstream_reads_bodies,
         most_keys: args.most_keys,
     };
     let settle = settings.settle;

@@ -106,7 +106,8 @@ fn remembered(steps: &mut Steps<'_>, command: &str, patience: Duration) -> (Trut
     match answered(steps, stale, until) {
         Outcome::Refused(_) => {}
         Outcome::Accepted => {
-            let says = format!("token {stale} was accepted after a restart; {mark} had been accepted before it");
+            let says =
+                format!("token {stale} was accepted after the restart command; {mark} had been accepted before it");
             return (Truth::No, format!("{stale} accepted"), Some(Fault::stale(says)));
         }
         Outcome::Unknown(why) => return silent(why),
@@ -115,11 +116,11 @@ fn remembered(steps: &mut Steps<'_>, command: &str, patience: Duration) -> (Trut
     match answered(steps, mark, until) {
         Outcome::Accepted => (
             Truth::Yes,
-            format!("{stale} refused after the restart, {mark} accepted"),
+            format!("{stale} refused after the restart command, {mark} accepted"),
             None,
         ),
         Outcome::Refused(why) => {
-            let says = format!("token {mark}, the greatest, was refused after a restart: {why}");
+            let says = format!("token {mark}, the greatest, was refused after the restart command: {why}");
             (Truth::No, format!("{mark} refused"), Some(Fault::refused(says)))
         }
         Outcome::Unknown(why) => silent(why),

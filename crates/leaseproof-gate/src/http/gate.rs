@@ -1,7 +1,7 @@
 //! What the gate does with one request.
 
 use super::aloft::Aloft;
-use super::headers::{self, OVERRIDES};
+use super::headers;
 use super::refusal::Refusal;
 use super::settings::{Kind, Settings};
 use super::turns::{Flight, Turns};
@@ -68,7 +68,7 @@ impl Gate {
             let says = format!("{method} may write: name it with --methods if it does");
             return Err(Refusal::NotForwarded(StatusCode::METHOD_NOT_ALLOWED, says));
         }
-        if let Some(name) = OVERRIDES.iter().find(|name| headers.contains_key(*name)) {
+        if let Some(name) = headers::overriding(headers) {
             return Err(Refusal::Unclear(format!(
                 "{name} makes one method out of another: send the method that is meant"
             )));
@@ -78,6 +78,13 @@ impl Gate {
                 "connection names {}, which the upstream must get, too",
                 self.settings.header
             )));
+        }
+        for meant in std::iter::once(&self.settings.header).chain(self.settings.key.header()) {
+            if let Some(name) = headers::twin(headers, meant) {
+                return Err(Refusal::Unclear(format!(
+                    "some servers take {name} for {meant}: send {meant} alone"
+                )));
+            }
         }
         Ok(kind)
     }
@@ -181,6 +188,11 @@ impl Gate {
                 flight.answered();
                 tell(Err(Refusal::Unreachable(why)));
             }
+            Err(NoAnswer::Body(why)) => {
+                // The upstream got a part of it, and may have done something for that.
+                drop(flight);
+                tell(Err(Refusal::Body(why)));
+            }
             Err(NoAnswer::Unknown(why)) => {
                 let whole = matches!(body, Sent::Whole(_)) || upload.over.try_recv().is_ok();
                 let token = flight.token();
@@ -205,7 +217,8 @@ impl Gate {
         };
         head.uri = Uri::try_from(target).map_err(|error| Refusal::Unclear(format!("the path is none: {error}")))?;
         head.version = hyper::Version::HTTP_11;
-        headers::to_upstream(&mut head.headers);
+        let (body, upload) = Upload::new(body, !self.settings.reads_bodies);
+        headers::to_upstream(&mut head.headers, body.is_last());
         if head.headers.get_all(HOST).iter().count() > 1 {
             return Err(Refusal::Unclear("the request has more than one host".to_owned()));
         }
@@ -216,7 +229,6 @@ impl Gate {
                 .map_err(|_| Refusal::Unclear("the upstream's name is none".to_owned()))?;
             head.headers.insert(HOST, value);
         }
-        let (body, upload) = Upload::new(body);
         Ok((Request::from_parts(head, body), upload))
     }
 }
@@ -250,6 +262,7 @@ fn to_client(mut answer: Response<Incoming>) -> Result<Answer, Refusal> {
 fn refused(why: NoAnswer) -> Refusal {
     match why {
         NoAnswer::NotSent(why) => Refusal::Unreachable(why),
+        NoAnswer::Body(why) => Refusal::Body(why),
         NoAnswer::Unknown(why) => Refusal::NoAnswer(why),
     }
 }

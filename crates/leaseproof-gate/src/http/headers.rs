@@ -19,7 +19,7 @@ const HOP_BY_HOP: [HeaderName; 9] = [
 ];
 
 /// Headers by which a server may take one method for another.
-pub const OVERRIDES: [HeaderName; 3] = [
+const OVERRIDES: [HeaderName; 3] = [
     HeaderName::from_static("x-http-method-override"),
     HeaderName::from_static("x-http-method"),
     HeaderName::from_static("x-method-override"),
@@ -33,6 +33,26 @@ pub fn nominated(headers: &HeaderMap) -> Vec<HeaderName> {
         .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
         .filter_map(|name| HeaderName::from_bytes(name.trim_ascii()).ok())
         .collect()
+}
+
+/// Whether some servers take one name for the other: behind CGI and its heirs (WSGI, PHP) `Fencing_Token` and
+/// `Fencing-Token` are one variable.
+fn reads_as(name: &HeaderName, other: &HeaderName) -> bool {
+    let (name, other) = (name.as_str().as_bytes(), other.as_str().as_bytes());
+    let alike = |(a, b): (&u8, &u8)| a == b || !(a.is_ascii_alphanumeric() || b.is_ascii_alphanumeric());
+    name.len() == other.len() && name.iter().zip(other).all(alike)
+}
+
+/// The header that has another name than this one, and may be taken for it.
+pub fn twin<'a>(headers: &'a HeaderMap, of: &HeaderName) -> Option<&'a HeaderName> {
+    headers.keys().find(|name| *name != of && reads_as(name, of))
+}
+
+/// The header by which a server may take the request's method for another.
+pub fn overriding(headers: &HeaderMap) -> Option<&HeaderName> {
+    headers
+        .keys()
+        .find(|name| OVERRIDES.iter().any(|it| reads_as(name, it)))
 }
 
 /// Takes away what is for this hop only.
@@ -49,9 +69,13 @@ fn strip(headers: &mut HeaderMap) {
 }
 
 /// A request's headers as the upstream gets them. The length is derived anew from the body that is sent, so that
-/// this hop's framing is never the next one's.
-pub fn to_upstream(headers: &mut HeaderMap) {
+/// this hop's framing is never the next one's. With `last` the upstream is told that nothing follows on the
+/// connection.
+pub fn to_upstream(headers: &mut HeaderMap, last: bool) {
     strip(headers);
+    if last {
+        headers.insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     headers.remove(CONTENT_LENGTH);
     // It was answered here.
     headers.remove(EXPECT);
@@ -84,7 +108,7 @@ mod tests {
         ] {
             headers.append(name, value.parse().expect("a value"));
         }
-        to_upstream(&mut headers);
+        to_upstream(&mut headers, false);
         let left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(left.len(), 3, "{left:?}");
         for name in ["fencing-token", "x-other", "via"] {

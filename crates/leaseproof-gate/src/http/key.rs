@@ -64,6 +64,15 @@ impl FromStr for KeyRule {
 }
 
 impl KeyRule {
+    /// The header that it is read from, where it is one.
+    #[must_use]
+    pub fn header(&self) -> Option<&HeaderName> {
+        match self {
+            Self::Header(name) => Some(name),
+            Self::Path(_) | Self::One => None,
+        }
+    }
+
     /// The key of a write with this path (as it came, without its query) and these headers.
     ///
     /// # Errors

@@ -45,6 +45,8 @@ pub enum Refusal {
     },
     /// The upstream can't be reached: nothing was sent.
     Unreachable(String),
+    /// The client's body breaks off, or is none.
+    Body(String),
     /// The upstream ended the connection without an answer.
     NoAnswer(String),
     /// It did not answer in time.
@@ -56,7 +58,7 @@ impl Refusal {
         match self {
             Self::Stale { .. } | Self::Cut { .. } => StatusCode::CONFLICT,
             Self::Token(BadToken::Missing) => StatusCode::PRECONDITION_REQUIRED,
-            Self::Token(_) | Self::Key(_) | Self::Unclear(_) => StatusCode::BAD_REQUEST,
+            Self::Token(_) | Self::Key(_) | Self::Unclear(_) | Self::Body(_) => StatusCode::BAD_REQUEST,
             Self::NotForwarded(status, _) => *status,
             Self::NotWritten(why) if !why.is_full() => StatusCode::SERVICE_UNAVAILABLE,
             Self::NotWritten(_) | Self::TooManyKeys(_) => StatusCode::INSUFFICIENT_STORAGE,
@@ -77,6 +79,7 @@ impl Refusal {
             Self::NotWritten(_) | Self::TooManyKeys(_) => "mark-not-stored",
             Self::Blocked { .. } => "older-write-under-way",
             Self::Unreachable(_) => "upstream-unreachable",
+            Self::Body(_) => "body-invalid",
             Self::NoAnswer(_) => "upstream-gone",
             Self::Late => "upstream-late",
         }
@@ -107,6 +110,7 @@ impl Refusal {
                 "an earlier write may still be under way at the upstream: this one was not sent on".to_owned()
             }
             Self::Unreachable(why) => format!("the upstream can't be reached: {why}: the write was not sent"),
+            Self::Body(why) => format!("{why}: the upstream got no more than a part of the request"),
             Self::NoAnswer(why) => format!("the upstream gave no answer: {why}: the write may have been applied"),
             Self::Late => "the upstream has not answered in time: the write may still be applied".to_owned(),
         }

@@ -36,6 +36,10 @@ pub struct Settings {
     /// Once a connection has ended without an answer, the upstream applies what it had got of it within this time,
     /// or never: an assumption about the upstream.
     pub settle: Duration,
+    /// The upstream reads every body to its end, whatever the method and its answer: an assumption about the upstream,
+    /// under which a connection is used again after a request with a body. Otherwise what it left unread would be its
+    /// next request.
+    pub reads_bodies: bool,
     /// So many keys at most: a key is never forgotten.
     pub most_keys: usize,
 }

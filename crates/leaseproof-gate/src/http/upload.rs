@@ -16,6 +16,7 @@ pub struct Upload {
     inner: Incoming,
     over: Option<oneshot::Sender<()>>,
     cut: Option<oneshot::Receiver<()>>,
+    last: bool,
 }
 
 /// The other side of an [`Upload`].
@@ -40,7 +41,7 @@ impl Watch {
 #[derive(Debug, Error)]
 pub enum Ends {
     /// The client sends no more.
-    #[error("the client's body ends: {0}")]
+    #[error("the client's body ends too early, or its framing is none: {0}")]
     Client(#[from] hyper::Error),
     /// It was cut.
     #[error("a greater token was admitted")]
@@ -48,15 +49,17 @@ pub enum Ends {
 }
 
 impl Upload {
-    /// Wraps a body.
-    pub fn new(inner: Incoming) -> (Self, Watch) {
+    /// Wraps a body. Where there is one, and `may_stay` unread at the upstream, it is the last on its connection.
+    pub fn new(inner: Incoming, may_stay: bool) -> (Self, Watch) {
         let (over, is_over) = oneshot::channel();
         let (cut, is_cut) = oneshot::channel();
         let mut upload = Self {
             inner,
             over: Some(over),
             cut: Some(is_cut),
+            last: false,
         };
+        upload.last = may_stay && !upload.inner.is_end_stream();
         if upload.inner.is_end_stream() {
             upload.all_taken();
         }
@@ -65,6 +68,12 @@ impl Upload {
             cut: Some(cut),
         };
         (upload, watch)
+    }
+
+    /// Whether no other request may follow it on the connection.
+    #[must_use]
+    pub fn is_last(&self) -> bool {
+        self.last
     }
 
     fn all_taken(&mut self) {

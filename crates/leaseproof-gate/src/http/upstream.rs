@@ -3,13 +3,14 @@
 
 use super::settings::Upstream;
 use super::tls;
-use super::upload::Upload;
+use super::upload::{Ends, Upload};
 use hyper::body::Incoming;
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use rustix::net::sockopt;
 use rustls::pki_types::ServerName;
+use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::path::Path;
@@ -36,6 +37,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 pub enum NoAnswer {
     /// Nothing of it was sent.
     NotSent(String),
+    /// The client's body came to no end, so that the upstream got a part of the request at the most.
+    Body(String),
     /// It may have arrived.
     Unknown(String),
 }
@@ -60,6 +63,8 @@ impl fmt::Debug for Way {
 pub struct Connection {
     sender: SendRequest<Upload>,
     driver: JoinHandle<()>,
+    /// It had a body that the upstream may have left unread: what follows it would not be taken for what it is.
+    last: bool,
 }
 
 impl Drop for Connection {
@@ -111,23 +116,24 @@ impl Way {
                     .await
                     .map_err(|error| NoAnswer::NotSent(error.to_string()))?,
             };
+            connection.last |= request.body().is_last();
             match connection.sender.try_send_request(request).await {
                 Ok(answer) => return Ok((answer, connection)),
                 Err(mut failed) => match failed.take_message() {
                     // The upstream had closed it while it was kept.
                     Some(untouched) if was_kept => request = untouched,
                     Some(_) => return Err(NoAnswer::NotSent(failed.error().to_string())),
-                    None => return Err(NoAnswer::Unknown(failed.error().to_string())),
+                    None => return Err(without_answer(failed.error())),
                 },
             }
         }
     }
 
-    /// Keeps the connection for the next request, once this answer's body was read.
+    /// Keeps the connection for the next request, once this answer's body was read; or closes it then.
     pub fn keep(&self, mut connection: Connection) {
         let idle = Arc::clone(&self.idle);
         tokio::spawn(async move {
-            if connection.sender.ready().await.is_ok() {
+            if connection.sender.ready().await.is_ok() && !connection.last {
                 let mut idle = idle.lock().unwrap_or_else(PoisonError::into_inner);
                 if idle.len() < KEPT {
                     idle.push((Instant::now(), connection));
@@ -175,7 +181,19 @@ async fn over(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) -> i
         // Its end shows at the sender.
         let _ = connection.await;
     });
-    Ok(Connection { sender, driver })
+    Ok(Connection {
+        sender,
+        driver,
+        last: false,
+    })
+}
+
+/// What is known of a request that was begun and got no answer.
+fn without_answer(error: &hyper::Error) -> NoAnswer {
+    match error.source().and_then(|source| source.downcast_ref::<Ends>()) {
+        Some(ends @ Ends::Client(_)) => NoAnswer::Body(ends.to_string()),
+        Some(Ends::Cut) | None => NoAnswer::Unknown(error.to_string()),
+    }
 }
 
 /// A host that is gone says nothing: the kernel asks for it.

@@ -53,6 +53,11 @@ impl Names {
         self.qualified(&format!("{}_fence_{what}", self.table))
     }
 
+    /// The same without its schema, where the statement names that elsewhere.
+    pub fn made_bare(&self, what: &str) -> String {
+        quoted(self.dialect, &format!("{}_fence_{what}", self.table))
+    }
+
     /// A trigger made for it, where a trigger's name has no schema.
     pub fn trigger(&self, what: &str) -> String {
         let name = format!("{}_fence_{what}", self.table);

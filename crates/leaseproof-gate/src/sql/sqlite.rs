@@ -3,6 +3,9 @@
 //! A trigger here can't change the row, but it sees which columns an UPDATE names by its `OF`: the one before the
 //! UPDATE of the token notes that at the mark, and the one after any UPDATE asks for the note and takes it away.
 //! SQLite fires both for one row before it goes to the next.
+//!
+//! Keys are compared with the guarded column on the left: its collation decides then, whatever it is, so that two
+//! spellings that are one row to the table have one mark.
 
 use super::{Fence, Why};
 
@@ -10,6 +13,9 @@ pub fn migration(fence: &Fence) -> String {
     let table = fence.names.table();
     let (key, token) = (&fence.key, &fence.token);
     let marks = fence.names.made("marks");
+    // An index takes its schema from its own name.
+    let bare = fence.names.made_bare("marks");
+    let (nocase, rtrim) = (fence.names.made("marks_nocase"), fence.names.made("marks_rtrim"));
     let (insert, named, update) = (
         fence.names.trigger("insert"),
         fence.names.trigger("named"),
@@ -26,6 +32,9 @@ CREATE TABLE {marks} (
   "token" INTEGER NOT NULL,
   "named" INTEGER NOT NULL DEFAULT 0
 );
+-- Found without a search through all of them, whichever of SQLite's own collations the column has.
+CREATE INDEX {nocase} ON {bare} ("key" COLLATE NOCASE);
+CREATE INDEX {rtrim} ON {bare} ("key" COLLATE RTRIM);
 INSERT INTO {marks} ("key", "token")
   SELECT {key}, max({token}) FROM {table} WHERE {token} IS NOT NULL AND {key} IS NOT NULL GROUP BY {key};
 
@@ -33,40 +42,49 @@ CREATE TRIGGER {insert} AFTER INSERT ON {table} BEGIN
   SELECT CASE
     WHEN NEW.{key} IS NULL THEN RAISE(ABORT, {no_key})
     WHEN typeof(NEW.{token}) <> 'integer' OR NEW.{token} < 0 THEN RAISE(ABORT, {missing})
-    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE "key" = NEW.{key}) THEN RAISE(ABORT, {stale})
+    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE NEW.{key} = "key") THEN RAISE(ABORT, {stale})
   END;
   INSERT INTO {marks} ("key", "token")
-    SELECT NEW.{key}, NEW.{token} WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE "key" = NEW.{key});
-  UPDATE {marks} SET "token" = NEW.{token} WHERE "key" = NEW.{key};
+    SELECT NEW.{key}, NEW.{token} WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE NEW.{key} = "key");
+  UPDATE {marks} SET "token" = NEW.{token} WHERE NEW.{key} = "key";
 END;
 
 CREATE TRIGGER {named} BEFORE UPDATE OF {token} ON {table} BEGIN
   INSERT INTO {marks} ("key", "token")
-    SELECT OLD.{key}, 0 WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE "key" = OLD.{key});
-  UPDATE {marks} SET "named" = 1 WHERE "key" = OLD.{key};
+    SELECT OLD.{key}, 0 WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE OLD.{key} = "key");
+  UPDATE {marks} SET "named" = 1 WHERE OLD.{key} = "key";
 END;
 
 CREATE TRIGGER {update} AFTER UPDATE ON {table} BEGIN
   SELECT CASE
     WHEN NEW.{key} IS NOT OLD.{key} THEN RAISE(ABORT, {changed})
-    WHEN NOT EXISTS (SELECT 1 FROM {marks} WHERE "key" = OLD.{key} AND "named" = 1) THEN RAISE(ABORT, {missing})
+    WHEN NOT EXISTS (SELECT 1 FROM {marks} WHERE OLD.{key} = "key" AND "named" = 1) THEN RAISE(ABORT, {missing})
     WHEN typeof(NEW.{token}) <> 'integer' OR NEW.{token} < 0 THEN RAISE(ABORT, {missing})
-    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE "key" = NEW.{key}) THEN RAISE(ABORT, {stale})
+    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE NEW.{key} = "key") THEN RAISE(ABORT, {stale})
   END;
-  UPDATE {marks} SET "token" = NEW.{token}, "named" = 0 WHERE "key" = NEW.{key};
+  UPDATE {marks} SET "token" = NEW.{token}, "named" = 0 WHERE NEW.{key} = "key";
 END;
 "#
     );
     if !fence.deletes {
         let trigger = fence.names.trigger("delete");
         let deleted = fence.says(Why::Deleted);
+        text.push_str(REPLACES);
         text.push_str(&format!(
-            "\nCREATE TRIGGER {trigger} BEFORE DELETE ON {table} BEGIN\n  SELECT RAISE(ABORT, {deleted});\nEND;\n"
+            "CREATE TRIGGER {trigger} BEFORE DELETE ON {table} BEGIN\n  SELECT RAISE(ABORT, {deleted});\nEND;\n"
         ));
     }
     text.push_str("COMMIT;\n");
     text
 }
+
+/// What no trigger here can see, said where whoever applies it reads it.
+const REPLACES: &str = "
+-- INSERT OR REPLACE and UPDATE OR REPLACE delete the rows that stand in their way. Where the table has a UNIQUE column
+-- besides the key that may be the row of another key, whose mark is not asked, and this trigger fires for it only in a
+-- connection that has said PRAGMA recursive_triggers = ON; say so in each one that writes. It then refuses any REPLACE
+-- that deletes a row: INSERT ... ON CONFLICT (key) DO UPDATE takes its place.
+";
 
 pub fn undo(fence: &Fence) -> String {
     let mut text = "BEGIN IMMEDIATE;\n".to_owned();

@@ -90,6 +90,18 @@ const REFUSED: &[(&str, &str, u16, &str)] = &[
         "request-unclear",
     ),
     (
+        "an overridden method, as CGI reads it",
+        "GET /a HTTP/1.1\r\nhost: x\r\nX_HTTP_Method-Override: DELETE\r\n\r\n",
+        400,
+        "request-unclear",
+    ),
+    (
+        "a second token, as CGI reads it",
+        "PUT /a HTTP/1.1\r\nhost: x\r\nfencing-token: 5\r\nFencing_Token: 6\r\n\r\n",
+        400,
+        "fencing_token",
+    ),
+    (
         "two hosts",
         "PUT /a HTTP/1.1\r\nhost: x\r\nhost: y\r\nfencing-token: 5\r\n\r\n",
         400,
@@ -236,6 +248,31 @@ fn nothing_is_smuggled() {
             "{what}: {seen:?}"
         );
     }
+}
+
+/// Bytes that are no body are the client's fault, and it is told so.
+#[test]
+fn bodies_that_are_none() {
+    let rig = Rig::start();
+    for body in [
+        "0x3\r\nnew\r\n0\r\n\r\n",
+        "ffffffffffffffffff\r\nnew",
+        "3\nnew\n0\n\n",
+        "3\r\nnewer",
+    ] {
+        let got = ask(
+            rig.address,
+            format!("PUT /a HTTP/1.1\r\nhost: x\r\nfencing-token: 5\r\ntransfer-encoding: chunked\r\n\r\n{body}")
+                .as_bytes(),
+        );
+        assert_eq!(got.status, 400, "{body:?}: {got:?}");
+        assert!(got.body.contains("body-invalid"), "{body:?}: {got:?}");
+    }
+    assert!(
+        rig.resource.seen().iter().all(|it| !it.whole),
+        "{:?}",
+        rig.resource.seen()
+    );
 }
 
 #[test]

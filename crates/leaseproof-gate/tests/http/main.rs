@@ -3,6 +3,6 @@
 mod bad;
 mod order;
 mod pass;
-#[expect(dead_code, reason = "shared with the tests of the command")]
 mod resource;
 mod rig;
+mod unread;

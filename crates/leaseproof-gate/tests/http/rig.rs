@@ -90,6 +90,7 @@ fn gate(
         sync: true,
         patience: LONG,
         settle: Duration::from_millis(300),
+        reads_bodies: false,
         most_keys: 1000,
     };
     change(&mut settings);

@@ -154,6 +154,98 @@ fn undone_and_done_again() {
     }
 }
 
+/// SQLite compares as the guarded column does: what is one row to the table has one mark.
+#[test]
+fn keys_are_compared_as_the_column_does() {
+    for database in all("keys_are_compared_as_the_column_does") {
+        let (Database::SqliteCommand(_) | Database::SqliteLibrary(_)) = database else {
+            continue;
+        };
+        let name = database.name();
+        for (collation, other) in [("NOCASE", "ABC"), ("RTRIM", "abc  ")] {
+            let mut session = database.session();
+            for statement in [
+                "DROP TABLE IF EXISTS accounts; DROP TABLE IF EXISTS accounts_fence_marks",
+                &format!("CREATE TABLE accounts (id text COLLATE {collation} PRIMARY KEY, v text, token integer)"),
+                &database.fence(false).migration(),
+            ] {
+                session.run(statement).unwrap_or_else(|why| panic!("{name}: {why}"));
+            }
+            step(
+                name,
+                &mut session,
+                ("INSERT INTO accounts VALUES ('abc', 'new', 10)", None),
+            );
+            for statement in [
+                format!("INSERT OR REPLACE INTO accounts VALUES ('{other}', 'STALE', 3)"),
+                format!("UPDATE accounts SET v = 'STALE', token = 3 WHERE id = '{other}'"),
+                format!("UPDATE accounts SET id = '{other}', v = 'STALE', token = 9"),
+            ] {
+                let why = session.run(&statement).expect_err(&format!("{name}: {statement}"));
+                assert!(why.contains("stale fencing token"), "{name}: {statement}: {why}");
+            }
+            let replaced = session.run(&format!(
+                "INSERT OR REPLACE INTO accounts VALUES ('{other}', 'newer', 11)"
+            ));
+            assert!(replaced.is_ok(), "{name}: {replaced:?}");
+            step(
+                name,
+                &mut session,
+                ("INSERT OR REPLACE INTO accounts VALUES ('abc', 'x', 10)", STALE),
+            );
+            let got = session.run("SELECT v FROM accounts");
+            assert_eq!(got.as_deref(), Ok("newer"), "{name} {collation}");
+            // None of them is searched through.
+            let plan =
+                "SELECT count(*) || '' FROM sqlite_master WHERE type = 'index' AND tbl_name = 'accounts_fence_marks'";
+            assert_eq!(session.run(plan).as_deref(), Ok("3"), "{name}");
+        }
+    }
+}
+
+/// A REPLACE that deletes the row of another key passes by SQLite's trigger, unless it is told to fire for that.
+#[test]
+fn a_replaced_row_of_another_key() {
+    for database in all("a_replaced_row_of_another_key") {
+        let (Database::SqliteCommand(_) | Database::SqliteLibrary(_)) = database else {
+            continue;
+        };
+        let name = database.name();
+        let mut session = database.session();
+        for statement in [
+            "CREATE TABLE accounts (id text PRIMARY KEY, mail text UNIQUE, token integer)",
+            &database.fence(false).migration(),
+            "INSERT INTO accounts VALUES ('a', 'm', 10)",
+            "INSERT INTO accounts VALUES ('b', 'n', 1)",
+            "PRAGMA recursive_triggers = ON",
+        ] {
+            session.run(statement).unwrap_or_else(|why| panic!("{name}: {why}"));
+        }
+        let deletes = Some("carries no fencing token");
+        let replaces = "INSERT OR REPLACE INTO accounts VALUES ('c', 'm', 1)";
+        for it in [
+            (replaces, deletes),
+            (
+                "UPDATE OR REPLACE accounts SET mail = 'm', token = 1 WHERE id = 'b'",
+                deletes,
+            ),
+            ("INSERT OR REPLACE INTO accounts VALUES ('b', 'n', 2)", deletes),
+            (
+                "INSERT INTO accounts VALUES ('b', 'n', 3) ON CONFLICT (id) DO UPDATE SET token = excluded.token",
+                None,
+            ),
+            // What the migration says in its words.
+            ("PRAGMA recursive_triggers = OFF", None),
+            (replaces, None),
+        ] {
+            step(name, &mut session, it);
+        }
+        let left = "SELECT group_concat(id) FROM (SELECT id FROM accounts ORDER BY id)";
+        assert_eq!(session.run(left).as_deref(), Ok("b,c"), "{name}");
+        assert!(database.fence(false).migration().contains("PRAGMA recursive_triggers"));
+    }
+}
+
 /// Other ways to write a row.
 #[test]
 fn upserts() {
