@@ -74,6 +74,7 @@ pub fn from_plan(
             idle_timeout: optional("idle_timeout", &connection.idle_timeout)?,
             pool_max_idle: optional("pool_max_idle", &connection.pool_max_idle)?,
         },
+        unread: None,
         own: Vec::new(),
         knobs: Knobs {
             heartbeat: Some(toml("heartbeat", Budget::LEAST_HEARTBEAT)),

@@ -27,6 +27,9 @@ pub struct Demands {
 /// Judges one lease's settings.
 #[must_use]
 pub fn judge(subject: &Subject, measured: Option<&Measured>, demands: Demands) -> Judged {
+    if let Some(unread) = &subject.unread {
+        return not_judged(subject, unread);
+    }
     let (ttl, granted) = granted(subject);
     let assumed = subject.worst_pause.as_ref().map(|number| number.span);
     let pause = assumed.max(measured.map(|seen| seen.pause));
@@ -39,6 +42,7 @@ pub fn judge(subject: &Subject, measured: Option<&Measured>, demands: Demands) -
     if let (false, Some(first)) = (changes.is_empty(), checks.first_mut()) {
         first.remedy = Some(crate::change::advice(&changes, subject));
     }
+    checks.extend(defaults(subject));
     checks.extend(granted);
     checks.extend(measured.map(|seen| against(subject, &budget, seen)));
     checks.extend(renewals(subject, &budget, demands));
@@ -61,12 +65,47 @@ pub fn judge(subject: &Subject, measured: Option<&Measured>, demands: Demands) -
         plain_margin_ms: ms(budget.ttl) - ms(budget.heartbeat),
         worst_pause_ms: pause.map(ms),
         worst_pause_from: from,
-        renewals_that_may_fail: budget.renewals_that_may_fail().filter(|_| subject.renewed),
+        renewals_that_may_fail: may_fail(subject, &budget),
         takeover_within_ms: subject.store.as_ref().map(|facts| ms(takeover(facts, ttl))),
         store: subject.store.as_ref().map(|facts| facts.kind.clone()),
         changes,
         checks,
     }
+}
+
+/// A file whose numbers could not be read: what is shown are defaults, by their names, and no pause is held against them.
+fn not_judged(subject: &Subject, unread: &Check) -> Judged {
+    let budget = subject.budget(subject.ttl.span, Duration::ZERO);
+    Judged {
+        file: subject.file.clone(),
+        kind: subject.kind,
+        name: subject.name.clone(),
+        verdict: unread.answer,
+        terms: terms(subject, &budget),
+        margin_ms: ms(budget.ttl) - ms(budget.reserved()),
+        plain_margin_ms: ms(budget.ttl) - ms(budget.heartbeat),
+        worst_pause_ms: None,
+        worst_pause_from: None,
+        renewals_that_may_fail: None,
+        takeover_within_ms: None,
+        store: None,
+        changes: Vec::new(),
+        checks: vec![unread.clone()],
+    }
+}
+
+/// Which numbers of the inequality are not in the file: the system's defaults beside those that are.
+fn defaults(subject: &Subject) -> Option<Check> {
+    let all: Vec<String> = [&subject.ttl, &subject.heartbeat, &subject.renew_timeout]
+        .into_iter()
+        .filter(|number| subject.kind != "plan" && !number.span.is_zero())
+        .filter_map(|number| match &number.origin {
+            Origin::Default(whose) => Some(format!("{} {:?} ({whose})", number.key, number.span)),
+            _ => None,
+        })
+        .collect();
+    let says = format!("not in the file, and taken as the default: {}", all.join(", "));
+    (!all.is_empty()).then(|| Check::new("defaults", Answer::Notice, says))
 }
 
 /// The TTL in force, and what is to be said where it is not the one that was asked for.
@@ -238,12 +277,32 @@ fn up_ms(span: Duration) -> u128 {
     span.as_nanos().div_ceil(1_000_000)
 }
 
+/// How many renewals in a row may fail. client-go's loop ends after its deadline, however much of the lease is left.
+fn may_fail(subject: &Subject, budget: &Budget) -> Option<u32> {
+    if subject.kind != "kubernetes" {
+        return budget.renewals_that_may_fail().filter(|_| subject.renewed);
+    }
+    let fit = |span: Duration| span.as_nanos().checked_div(budget.heartbeat.as_nanos());
+    // The first is sent a retryPeriod after the last that succeeded, and the last before the lease is gone.
+    let before_the_end = fit(budget.ttl.saturating_sub(Duration::from_nanos(1)))?;
+    let attempts = fit(budget.renew_timeout)?.min(before_the_end);
+    u32::try_from(attempts).unwrap_or(u32::MAX).checked_sub(1)
+}
+
 fn renewals(subject: &Subject, budget: &Budget, demands: Demands) -> Option<Check> {
     let line = subject.heartbeat.line;
     let check = |answer, says: String| Check::new("renewals", answer, says).at(line);
     // Where not even the first is in time there is no margin, which is said already.
-    let may = budget.renewals_that_may_fail().filter(|_| subject.renewed)?;
+    let may = may_fail(subject, budget)?;
     let says = match may {
+        n if subject.kind == "kubernetes" => format!(
+            "about {} attempts fit into {} {:?}, a {} {:?} apart; after that the leader gives up, so {n} in a row may fail",
+            n + 1,
+            subject.renew_timeout.key,
+            budget.renew_timeout,
+            subject.heartbeat.key,
+            budget.heartbeat
+        ),
         0 => "one failed renewal loses the lease, without any pause".to_owned(),
         1 => "one renewal may fail before the lease is gone, without any pause".to_owned(),
         n => format!("{n} renewals in a row may fail before the lease is gone, without any pause"),

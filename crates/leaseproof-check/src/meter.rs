@@ -31,7 +31,16 @@ pub fn worst(text: &str) -> Option<(Duration, usize)> {
 pub fn read(path: &Path) -> Result<(Duration, usize), String> {
     let shown = path.display();
     let bytes = std::fs::read(path).map_err(|error| format!("the meter's page {shown} can't be read: {error}"))?;
-    worst(&String::from_utf8_lossy(&bytes)).ok_or_else(|| {
+    let text = String::from_utf8_lossy(&bytes);
+    worst(&text).ok_or_else(|| {
+        let is_there = |line: &str| line.strip_prefix(SERIES).is_some_and(|rest| rest.starts_with(['{', ' ', '\t']));
+        if let Some(at) = text.lines().position(|line| is_there(line.trim())) {
+            return format!(
+                "{shown}:{}: {SERIES} is there, and has no value of seconds (NaN: nothing was measured yet): read the page \
+                 again while the lease is held, or give --observed",
+                at + 1
+            );
+        }
         format!("{shown}: it has no {SERIES}: give the library's metrics (`curl …/metrics > {shown}`), or --observed")
     })
 }
@@ -57,6 +66,30 @@ mod tests {
         ] {
             assert_eq!(worst(text), Some((Duration::from_millis(ms), line)), "{text}");
         }
+    }
+
+    #[test]
+    fn read_bad() {
+        let page = std::env::temp_dir().join(format!("meter-{}.txt", std::process::id()));
+        for (text, needle) in [
+            (
+                "a 1\nleaseproof_worst_pause_seconds NaN\n",
+                ":2: leaseproof_worst_pause_seconds is there",
+            ),
+            (
+                "leaseproof_worst_pause_seconds{k=\"a\"} NaN\n",
+                ":1: leaseproof_worst_pause_seconds is there",
+            ),
+            (
+                "leaseproof_worst_pause_seconds_total 1\n",
+                "it has no leaseproof_worst_pause_seconds",
+            ),
+        ] {
+            std::fs::write(&page, text).expect("written");
+            let says = read(&page).expect_err(text);
+            assert!(says.contains(needle), "{says}");
+        }
+        let _ = std::fs::remove_file(&page);
     }
 
     #[test]

@@ -31,6 +31,8 @@ pub struct Subject {
     pub store: Option<StoreFacts>,
     /// What the connection does while nothing is sent.
     pub connection: Connection,
+    /// Why the numbers are not those of the file, where they could not be read: nothing is judged of it then.
+    pub unread: Option<Check>,
     /// What the system's own rules come to.
     pub own: Vec<Check>,
     /// What can be changed.

@@ -204,6 +204,13 @@ mod tests {
         let said = bad.to_string();
         assert!(said.contains("the margin is 1.75s"), "{said}");
         assert!(said.ends_with("heartbeat = \"999ms\""), "{said}");
+        assert_eq!(
+            format!(
+                "{:?}",
+                Budget::new(3000 * MS, 1000 * MS, 1750 * MS).assert().expect_err("no")
+            ),
+            said
+        );
         let hopeless = Budget::new(3000 * MS, 1000 * MS, 2900 * MS).assert().expect_err("no");
         assert!(
             hopeless.to_string().contains("no heartbeat would be short enough"),

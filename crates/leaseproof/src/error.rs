@@ -3,6 +3,7 @@
 use crate::protocol::Loss;
 use leaseproof_model::budget::Shortfall;
 use leaseproof_store::StoreError;
+use std::fmt;
 use std::time::Duration;
 
 /// The lease is not held, now: whatever was to be done must not be done.
@@ -63,7 +64,7 @@ pub enum ReleaseError {
 }
 
 /// A budget that can't be used.
-#[derive(Debug, thiserror::Error)]
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum BudgetError {
     /// The file can't be read.
@@ -95,4 +96,11 @@ pub enum BudgetError {
         /// How often one is due.
         heartbeat: Duration,
     },
+}
+
+/// The same as [`Display`](fmt::Display): a `main` that returns it prints this, and it says what to change.
+impl fmt::Debug for BudgetError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
 }

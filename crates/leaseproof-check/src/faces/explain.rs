@@ -56,7 +56,10 @@ pub fn explain(document: &Document, style: Style) -> String {
     let mut text = String::new();
     for judged in &document.leases {
         head(&mut text, judged, style);
-        steps(&mut text, judged);
+        // Of numbers that could not be read nothing is derived.
+        if judged.checks.iter().all(|check| check.id != "settings") {
+            steps(&mut text, judged);
+        }
         for check in &judged.checks {
             one(&mut text, check, style);
             others(&mut text, judged, check);

@@ -14,6 +14,7 @@ pub(super) fn looks_like(text: &str) -> bool {
         at.is_some_and(|at| line[at..].starts_with('=') || line[at..].starts_with(":="))
             || line.starts_with('@')
             || line.contains(" --")
+            || calls(line).next().is_some()
     };
     // Go's literals look like YAML, but for what stands around them.
     std::iter::once(first)
@@ -21,7 +22,7 @@ pub(super) fn looks_like(text: &str) -> bool {
         .any(|line| assigns(line) || line.contains("time.Second"))
 }
 
-fn is_comment(line: &str) -> bool {
+pub(super) fn is_comment(line: &str) -> bool {
     line.is_empty()
         || ["#", "//", "!", ";", "*", "/*"]
             .iter()
@@ -36,18 +37,62 @@ pub(super) fn read(text: &str) -> Vec<Setting> {
         if is_comment(trimmed) {
             continue;
         }
-        let found: Vec<(String, String)> = if trimmed.contains("--") {
+        let mut found: Vec<(String, String)> = if trimmed.contains("--") {
             flags(trimmed).collect()
         } else {
             pairs(trimmed)
         };
+        found.extend(calls(trimmed));
         settings.extend(found.into_iter().map(|(key, value)| Setting {
             key,
             value,
             line: at + 1,
         }));
     }
+    resolve(&mut settings);
     settings
+}
+
+/// Puts the literal of a variable in the place of its name: `LeaseDuration: &leaseDuration`. Names are compared exactly.
+fn resolve(settings: &mut [Setting]) {
+    let literals: Vec<Setting> = settings
+        .iter()
+        .filter(|it| it.value.contains(|c: char| c.is_ascii_digit()))
+        .cloned()
+        .collect();
+    for setting in settings {
+        let name = setting.value.strip_prefix('&').unwrap_or(&setting.value);
+        let mut of_name = literals.iter().filter(|it| it.key == name);
+        let Some(first) = of_name.next() else { continue };
+        // One that is set twice stays a name.
+        if of_name.all(|it| it.value == first.value) {
+            (setting.value, setting.line) = (first.value.clone(), first.line);
+        }
+    }
+}
+
+/// `config.setLockWatchdogTimeout(10_000L)` as that setting, and `concurrency.WithTTL(10)` as its own name.
+fn calls(line: &str) -> impl Iterator<Item = (String, String)> {
+    let line = without_comment(line);
+    line.match_indices('(').filter_map(|(at, _)| {
+        let before = &line[..at];
+        let begins = before
+            .rfind(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .map_or(0, |at| at + 1);
+        let name = &before[begins..];
+        let argument = line[at + 1..].split([',', ')']).next()?;
+        let setter = name
+            .strip_prefix("set")
+            .filter(|rest| rest.starts_with(char::is_uppercase));
+        let key = match setter {
+            Some(rest) => rest[..1].to_lowercase() + &rest[1..],
+            None => name
+                .strip_prefix("With")
+                .filter(|it| it.starts_with(char::is_uppercase))
+                .map(|_| name.to_owned())?,
+        };
+        (!argument.trim().is_empty()).then(|| (key, bare(argument).to_owned()))
+    })
 }
 
 /// `--key=value` and `--key value`, anywhere in a line.
@@ -145,6 +190,13 @@ mod tests {
             ("x = 1\n    'redbeat_lock_timeout': 90,", "x=1 redbeat_lock_timeout=90"),
             ("\tLeaseDuration: 15 * time.Second,", "LeaseDuration=15 * time.Second"),
             ("leaseDuration := \"15s\"", "leaseDuration=15s"),
+            ("concurrency.NewSession(cli, concurrency.WithTTL(10))", "WithTTL=10"),
+            ("config.setLockWatchdogTimeout(10_000L);", "lockWatchdogTimeout=10_000L"),
+            (
+                "d := 15 * time.Second\nLeaseDuration: &d,",
+                "d=15 * time.Second LeaseDuration=15 * time.Second",
+            ),
+            ("LeaseDuration: &d, // time.Second", "LeaseDuration=&d"),
         ] {
             assert!(looks_like(text), "{text}");
             let seen: Vec<String> = read(text).iter().map(|it| format!("{}={}", it.key, it.value)).collect();

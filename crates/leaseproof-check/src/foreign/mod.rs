@@ -24,6 +24,7 @@ use crate::subject::Subject;
 use leaseproof_model::store::StoreFacts;
 use reader::Reader;
 use settings::Settings;
+use std::cell::RefCell;
 use std::str::FromStr;
 
 /// What a file is.
@@ -134,6 +135,7 @@ pub fn read(
         settings: &settings,
         given,
         facts,
+        unread: RefCell::default(),
     };
     let mut subjects = match kind {
         Kind::Plan => {
@@ -152,6 +154,7 @@ pub fn read(
     };
     for subject in &mut subjects {
         given.over(subject);
+        subject.unread = reader.why_unread(kind.marks(), subject);
     }
     Ok(subjects)
 }

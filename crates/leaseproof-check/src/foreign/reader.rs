@@ -1,12 +1,14 @@
 //! What the rooms of all systems share: a setting as a number, or the system's default.
 
-use super::settings::{Setting, Settings};
+use super::assignments::is_comment;
+use super::settings::{Setting, Settings, plain};
 use super::time::span;
 use crate::connection::Connection;
 use crate::given::Given;
 use crate::report::{Answer, Check};
 use crate::subject::{Knob, Knobs, Number, Origin, Subject, Write};
 use leaseproof_model::store::StoreFacts;
+use std::cell::RefCell;
 use std::time::Duration;
 
 /// A file on its way to being a subject.
@@ -23,6 +25,8 @@ pub(super) struct Reader<'a> {
     pub given: &'a Given,
     /// What is known of the store behind a URL.
     pub facts: &'a dyn Fn(&str) -> Result<StoreFacts, String>,
+    /// The first setting that is there and could not be read.
+    pub unread: RefCell<Option<Check>>,
 }
 
 /// One second, one millisecond: what bare numbers are of.
@@ -37,9 +41,92 @@ impl Reader<'_> {
 
     /// The same as a number; a bare one is in `unit`.
     pub fn optional(&self, names: &[&str], unit: Option<Duration>) -> Result<Option<Number>, String> {
-        self.set(names)?
-            .map(|setting| self.number_of(&setting, unit))
-            .transpose()
+        let Some(setting) = self.set(names)? else {
+            if let Some(line) = self.named(names) {
+                let name = names.first().copied().unwrap_or("ttl");
+                self.not_read(name, &format!("what {name} is in line {line} could not be read"), line);
+            }
+            return Ok(None);
+        };
+        // A name in a program stands for what the file may not say.
+        if self.settings.code && is_name(&setting.value) && span(&setting.value, unit).is_err() {
+            let says = format!(
+                "{} is `{}`, and no literal of that name is in the file",
+                setting.key, setting.value
+            );
+            self.not_read(&setting.key, &says, setting.line);
+            return Ok(None);
+        }
+        self.number_of(&setting, unit).map(Some)
+    }
+
+    fn not_read(&self, name: &str, says: &str, line: usize) {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let remedy =
+            format!("check the file with the value of {name} written there, or give the numbers: --ttl, --heartbeat");
+        self.unread.borrow_mut().get_or_insert_with(|| {
+            Check::new("settings", Answer::CannotTell, says)
+                .at(Some(line))
+                .remedy(remedy)
+        });
+    }
+
+    /// The line in which one of these names is a word, though no setting was read there: a call, or what we don't know.
+    fn named(&self, names: &[&str]) -> Option<usize> {
+        let is_named = |word: &str| {
+            let word = plain(word);
+            names.iter().any(|name| {
+                let name = plain(name);
+                word == name || word.strip_prefix("set").or(word.strip_prefix("with")) == Some(&name)
+            })
+        };
+        let words = |line: &str| {
+            line.split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-' | '.')))
+                .any(|word| is_named(word) || word.rsplit('.').next().is_some_and(is_named))
+        };
+        let lines = self.text.lines().enumerate();
+        lines
+            .filter(|(_, line)| !is_comment(line.trim()))
+            .find(|(_, line)| words(line))
+            .map(|(at, _)| at + 1)
+    }
+
+    /// Why nothing can be told of the file: a setting that could not be read, or none of the system's at all. Defaults
+    /// alone are the settings of nobody.
+    pub fn why_unread(&self, marks: &[&str], subject: &Subject) -> Option<Check> {
+        // The TTL alone decides most: once the call says it, the file is no longer asked.
+        let given = self.given.ttl.is_some();
+        if let Some(check) = self.unread.borrow().clone().filter(|_| !given) {
+            return Some(check);
+        }
+        let numbers = [&subject.ttl, &subject.heartbeat, &subject.renew_timeout];
+        // A time-out of a command can be anybody's: it makes no file that of a system.
+        let found = [&subject.ttl, &subject.heartbeat]
+            .into_iter()
+            .any(|number| matches!(number.origin, Origin::Written | Origin::CommandLine));
+        if given || found || self.settings.find(marks).next().is_some() || self.is_bare_call() {
+            return None;
+        }
+        let all = numbers
+            .map(|number| format!("{} {:?}", number.key, number.span))
+            .join(", ");
+        let says = format!(
+            "no setting of {} was found in it, and its defaults alone ({all}) say nothing of this file",
+            self.kind
+        );
+        Some(
+            Check::new("settings", Answer::CannotTell, says)
+                .remedy("name the file that has them, or give the numbers: --ttl, --heartbeat, --renew-timeout"),
+        )
+    }
+
+    /// Commands that run with a default where no option is named.
+    fn is_bare_call(&self) -> bool {
+        let called = |line: &str| match line.split_once("concurrency.NewSession(") {
+            Some((_, arguments)) => arguments.split_once(')').is_some_and(|(inner, _)| !inner.contains(',')),
+            None => line.contains("etcdctl ") && line.contains(" lock "),
+        };
+        self.kind == "etcd-session" && self.text.lines().any(called)
     }
 
     /// A setting as a number.
@@ -115,10 +202,21 @@ impl Reader<'_> {
             renewed: true,
             store: None,
             connection: Connection::default(),
+            unread: None,
             own: Vec::new(),
             knobs: Knobs::default(),
         }
     }
+}
+
+/// Whether a text is the name of a variable, or its address in Go.
+fn is_name(text: &str) -> bool {
+    let text = text.strip_prefix(['&', '*']).unwrap_or(text);
+    let simple = |part: &str| {
+        part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+    };
+    !text.is_empty() && text.split('.').all(simple)
 }
 
 /// A part of a TTL, rounded up to the millisecond: the greater heartbeat is the safe one.

@@ -43,10 +43,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
     };
     let says = "locks taken with a lease time of their own, lock(10, SECONDS), are not renewed: for them the lease time \
                 must outlive the longest run";
+    let stops = "a renewal that fails is tried again a third later by the versions with RenewalTask (3.44 and 4 do); before it \
+                 (renewExpiration in RedissonBaseLock) one that throws ends the watchdog: there none may fail";
     let line = ttl.line;
     Ok(Subject {
         store: Some((reader.facts)("redis://127.0.0.1")?),
-        own: vec![told("lease-time", says, line)],
+        own: vec![told("lease-time", says, line), told("watchdog", stops, None)],
         knobs: Knobs {
             heartbeat: None,
             renew_timeout: Some(millis("timeout", 100)),

@@ -15,10 +15,14 @@ pub struct Setting {
 
 /// All settings of a file, in its order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Settings(Vec<Setting>);
+pub struct Settings {
+    all: Vec<Setting>,
+    /// Whether they are assignments, in which a value can be the name of another.
+    pub(super) code: bool,
+}
 
 /// How keys are compared: without case, dashes and underscores. Dots still separate.
-fn plain(key: &str) -> String {
+pub(super) fn plain(key: &str) -> String {
     key.chars()
         .filter(|c| !matches!(c, '-' | '_'))
         .flat_map(char::to_lowercase)
@@ -31,17 +35,17 @@ impl Settings {
     /// # Errors
     /// When it looks like YAML or JSON and is none.
     pub fn read(file: &str, text: &str) -> Result<Self, String> {
-        let settings = if assignments::looks_like(text) {
-            assignments::read(text)
-        } else {
-            yaml::read(file, text)?
+        let code = assignments::looks_like(text);
+        let all = match code {
+            true => assignments::read(text),
+            false => yaml::read(file, text)?,
         };
-        Ok(Self(settings))
+        Ok(Self { all, code })
     }
 
     /// The settings that one of these names ends the path of.
     pub fn find<'a>(&'a self, names: &'a [&str]) -> impl Iterator<Item = &'a Setting> {
-        self.0.iter().filter(|setting| {
+        self.all.iter().filter(|setting| {
             let key = plain(&setting.key);
             names.iter().map(|name| plain(name)).any(|name| {
                 key.strip_suffix(&name)

@@ -30,10 +30,16 @@ pub fn span(text: &str, unit: Option<Duration>) -> Result<Duration, String> {
 fn nanos(text: &str, unit: Option<Duration>) -> Option<f64> {
     #[expect(clippy::cast_precision_loss, reason = "a unit is an hour at most")]
     let unit_ns = |unit: Duration| unit.as_nanos() as f64;
-    if let Some((number, name)) = text.split_once("* time.") {
+    if let Some((left, right)) = text.split_once('*') {
+        let (number, name) = match (left.trim().strip_prefix("time."), right.trim().strip_prefix("time.")) {
+            (Some(name), None) => (right, name),
+            (None, Some(name)) => (left, name),
+            _ => return None,
+        };
         return Some(number.trim().parse::<f64>().ok()? * go_unit(name.trim())?);
     }
-    if let Ok(number) = text.trim_end_matches(['L', 'l']).parse::<f64>() {
+    // Digits in groups, as Java, Python and Go write them.
+    if let Ok(number) = text.trim_end_matches(['L', 'l']).replace('_', "").parse::<f64>() {
         return unit.map(|unit| number * unit_ns(unit));
     }
     match text.strip_prefix(['P', 'p']) {
@@ -114,6 +120,9 @@ mod tests {
             ("pt15m", None, 900_000),
             ("15 * time.Second", None, 15_000),
             ("60L", second, 60_000),
+            ("10_000L", Some(Duration::from_millis(1)), 10_000),
+            ("15*time.Second", None, 15_000),
+            ("time.Second * 15", None, 15_000),
             ("10 min", None, 600_000),
         ] {
             assert_eq!(span(text, unit), Ok(Duration::from_millis(ms)), "{text}");

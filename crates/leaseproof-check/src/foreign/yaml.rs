@@ -82,7 +82,21 @@ fn scalar(settings: &mut Vec<Setting>, open: Option<&mut Open>, value: String, l
         Some(Open::List { .. }) if value.starts_with("--") => {
             settings.extend(flags(&value).map(|(key, value)| Setting { key, value, line }));
         }
-        Some(open) => settings.extend(open.child().map(|key| Setting { key, value, line })),
+        Some(open) => {
+            let Some(key) = open.child() else { return };
+            // A file within the file: Spring's `config: |`, a ConfigMap's.
+            let inner = match value.contains('\n') {
+                true => read("", &value).unwrap_or_default(),
+                false => Vec::new(),
+            };
+            settings.extend(inner.into_iter().map(|it| Setting {
+                key: join(&key, &it.key),
+                // It begins in the line of its own first.
+                line: line + it.line - 1,
+                ..it
+            }));
+            settings.push(Setting { key, value, line });
+        }
         None => {}
     }
 }
