@@ -28,15 +28,21 @@ local token = redis.call('GET', KEYS[2])
 }
 pub(super) use count;
 
-/// Keys: lease, counter. Arguments: holder and incarnation, TTL in ms. Gives the token as text, or 0.
+/// Keys: lease, counter. Arguments: holder and incarnation, TTL in ms. Gives the token as text, 0 where another has it,
+/// and [`ENDLESS`] where that never ends.
 ///
 /// The counter comes first: if it fails, nothing was granted.
 pub(crate) const ACQUIRE: &str = concat!(
-    "if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end\n",
+    "if redis.call('EXISTS', KEYS[1]) == 1 then
+if redis.pcall('PTTL', KEYS[1]) == -1 then return -1 end
+return 0 end\n",
     count!(),
     "redis.call('SET', KEYS[1], ARGV[1] .. '#' .. token, 'NX', 'PX', ARGV[2])
 return token"
 );
+
+/// An acquire: the key has no TTL.
+pub(crate) const ENDLESS: i64 = -1;
 
 /// As [`ACQUIRE`], whoever holds it.
 pub(crate) const STEAL: &str = concat!(
