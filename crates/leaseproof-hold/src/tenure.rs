@@ -16,6 +16,10 @@ use std::os::unix::net::UnixStream;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+/// What a store says while another has the lease, by whatever name.
+const HELD: &str = "another holds the lease";
 
 /// What comes after a tenure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -152,6 +156,8 @@ impl Hold {
     /// Waits for the lease; the exit status where none came of it.
     fn acquire(&self, ward: &mut Ward, woken: &UnixStream, wakes: UnixStream, loss: &LossSaid) -> Result<Lease, u8> {
         let (reins, events, loss) = (ward.reins(), Arc::clone(&self.events), Arc::clone(loss));
+        let store = self.settings.store.to_string();
+        let asks_once = self.settings.wait == Some(Duration::ZERO);
         let mut options = Options::new(&self.settings.store, &self.settings.key, &self.settings.budget)
             // A lost answer is no reason to kill a command that may run on until the validity ends.
             .policy(Policy::Patient)
@@ -165,6 +171,10 @@ impl Hold {
                     Event::Lost { loss: why, reason, .. } => {
                         *loss.lock().unwrap_or_else(PoisonError::into_inner) = Some((why.as_str(), reason.clone()));
                         reins.cut();
+                    }
+                    // Who waits for another holder waits in silence; what may never end is said.
+                    Event::Waiting { reason } if !asks_once && reason != HELD => {
+                        events.tell(&format!("the store {store}: {reason}; trying again"));
                     }
                     _ => {}
                 }
@@ -186,7 +196,7 @@ impl Hold {
                     self.events.complain(&error.to_string());
                     return Err(match error {
                         AcquireError::NotAcquired { .. } => NOT_ACQUIRED,
-                        AcquireError::Budget(_) | AcquireError::Store(_) => WRONG_CALL,
+                        AcquireError::Budget(_) | AcquireError::Store(_) | AcquireError::Refused { .. } => WRONG_CALL,
                         _ => FAILED,
                     });
                 }

@@ -1,5 +1,6 @@
 //! What an operation on a lease came to.
 
+use crate::error::StoreError;
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
 use crate::{clock::boot_now, wire::Failed};
 #[cfg(any(feature = "consul", feature = "zookeeper"))]
@@ -36,6 +37,39 @@ pub struct Done<T> {
     pub during: Moment,
     /// The store's own wall time at which it was applied, since 1970, where the store gives it along.
     pub store_time: Option<Duration>,
+    /// Not applied, and asking again is of no use before somebody mends the call or the store: see
+    /// [`StoreError::needs_mending`].
+    pub needs_mending: bool,
+}
+
+/// Why something was not applied.
+pub(crate) struct Why {
+    words: String,
+    needs_mending: bool,
+}
+
+impl From<StoreError> for Why {
+    fn from(error: StoreError) -> Self {
+        Self {
+            needs_mending: error.needs_mending(),
+            words: error.to_string(),
+        }
+    }
+}
+
+impl From<String> for Why {
+    fn from(words: String) -> Self {
+        Self {
+            words,
+            needs_mending: false,
+        }
+    }
+}
+
+impl From<&str> for Why {
+    fn from(words: &str) -> Self {
+        words.to_owned().into()
+    }
 }
 
 /// What a step came to, without its moments.
@@ -63,6 +97,7 @@ impl<T> Done<T> {
             reason: None,
             during,
             store_time: None,
+            needs_mending: false,
         }
     }
 
@@ -79,17 +114,20 @@ impl<T> Done<T> {
             reason: Some(reason.to_owned()),
             during,
             store_time: None,
+            needs_mending: false,
         }
     }
 
-    pub(crate) fn failed(reason: impl ToString, during: Moment) -> Self {
+    pub(crate) fn failed(why: impl Into<Why>, during: Moment) -> Self {
+        let Why { words, needs_mending } = why.into();
         Self {
             outcome: Outcome::NotApplied,
             value: None,
             refusal: None,
-            reason: Some(reason.to_string()),
+            reason: Some(words),
             during,
             store_time: None,
+            needs_mending,
         }
     }
 
@@ -101,6 +139,7 @@ impl<T> Done<T> {
             reason: Some(reason.to_string()),
             during,
             store_time: None,
+            needs_mending: false,
         }
     }
 

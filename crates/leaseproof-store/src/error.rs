@@ -57,6 +57,17 @@ pub enum StoreError {
 /// Words with which a server begins that can't answer now, and will: nobody has to mend the call.
 const FOR_NOW: [&str; 5] = ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"];
 
+/// Parts of refusals that end by themselves, though somebody may hasten it.
+const PASSES: [&str; 7] = [
+    "READONLY",
+    "it takes no writes",
+    "LOADING",
+    "max number of clients",
+    "CLUSTER INFO",
+    "quota is used up",
+    "space exceeded",
+];
+
 impl StoreError {
     /// Whether the store answers, and refuses what is asked until somebody changes the call or grants a right.
     #[must_use]
@@ -66,6 +77,18 @@ impl StoreError {
                 let for_now = FOR_NOW.iter().any(|word| why.starts_with(word));
                 !for_now && !why.contains("try again")
             }
+            _ => false,
+        }
+    }
+
+    /// Whether asking again is of no use before somebody mends the call or the store: wrong credentials, no table,
+    /// another protocol. What a failover or a busy hour brings is none of these.
+    #[must_use]
+    pub fn needs_mending(&self) -> bool {
+        match self {
+            Self::Url { .. } | Self::Key { .. } => true,
+            Self::Refused { why, .. } => self.is_refusal() && !PASSES.iter().any(|part| why.contains(part)),
+            Self::Unexpected(why) => why.contains("answers in ") && why.contains("is it a "),
             _ => false,
         }
     }

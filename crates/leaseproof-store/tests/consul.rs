@@ -211,6 +211,43 @@ fn foreign_entries_are_compared_and_not_disclosed() {
     assert_eq!(lab.foreign_keys("canary/").expect("a count"), 1);
 }
 
+#[test]
+fn what_is_no_lease_is_left_alone() {
+    let server = server!("what_is_no_lease_is_left_alone");
+    for query in ["lock_delay=0s", "lock_delay=0s&recipe=lock"] {
+        let place = match query.contains("recipe") {
+            true => format!("{KEY}/.lock"),
+            false => KEY.to_owned(),
+        };
+        let url = url(&format!("consul://127.0.0.1:{}?{query}", server.port()));
+        let mut owner = open_lease(&url, PATIENT).expect("lazy");
+        server.cli(&["kv", "put", &place, "important"]).expect("it puts");
+        let done = owner.acquire(KEY, "a", LONG, PATIENT);
+        assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+        assert!(done.reason.expect("a reason").contains("no lease of ours"));
+        assert_eq!(server.plain(&place).expect("it stays").value, "important");
+        server.cli(&["kv", "delete", &place]).expect("it deletes");
+        // What a release leaves is taken again, and what a grant leaves whose session ended.
+        let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+        assert_eq!(owner.release(&grant, PATIENT).outcome, Outcome::Applied);
+        assert!(owner.acquire(KEY, "a", LONG, PATIENT).value.is_some());
+        let session = server.plain(&place).expect("it is held").session.expect("it is held");
+        server.http("PUT", &format!("/v1/session/destroy/{session}"), "");
+        assert!(owner.acquire(KEY, "a", LONG, PATIENT).value.is_some());
+    }
+    // A lock of the recipe may have any value: it is known by its mark.
+    let url = url(&format!(
+        "consul://127.0.0.1:{}?lock_delay=0s&recipe=lock",
+        server.port()
+    ));
+    let left = format!("-flags={}", 0x2ddc_cbc0_58a5_0c18_u64);
+    server
+        .cli(&["kv", "put", &left, "canary/left/.lock", "its holder's"])
+        .expect("it puts");
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    assert!(owner.acquire("canary/left", "a", LONG, PATIENT).value.is_some());
+}
+
 /// A server that reads what comes and answers this.
 fn answers(bytes: &'static [u8]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -241,3 +241,33 @@ fn a_look_and_bad_input() {
     open_observer(&url(&format!("{two},127.0.0.1:1")), PATIENT).expect("it opens");
     open_administrator(&url(&format!("{two},127.0.0.1:1")), PATIENT).expect("it opens");
 }
+
+#[test]
+fn tokens_rise_beyond_2_to_the_53() {
+    let servers = servers!("tokens_rise_beyond_2_to_the_53");
+    let (mut owner, _) = clients(&servers, PATIENT);
+    let counter = format!("{KEY}:token");
+    for (server, count) in servers.iter().zip(["1", "9007199254740991", "9007199254740990"]) {
+        server.cli(&["SET", &counter, count]);
+    }
+    let mut last = 0;
+    for _ in 0..6 {
+        // Whichever majority answers first.
+        let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+        assert!(
+            grant.token.0 > last.max(9_007_199_254_740_990),
+            "{grant:?} after {last}"
+        );
+        last = grant.token.0;
+        assert_eq!(owner.release(&grant, PATIENT).outcome, Outcome::Applied);
+    }
+    for server in &servers {
+        server.cli(&["SET", &counter, "-3"]);
+    }
+    let done = owner.acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
+    assert!(done.reason.expect("a reason").contains("holds -3"));
+    for server in &servers {
+        assert_eq!(server.cli(&["EXISTS", KEY]), "0", "no ghost");
+    }
+}

@@ -178,7 +178,7 @@ fn files_bad() {
 #[test]
 fn an_owner_needs_no_preparation() {
     let folder = tempfile::tempdir().expect("a folder");
-    let url = url(&folder.path().join("a/b/locks.db"));
+    let url = url(&folder.path().join("locks.db"));
     let done = open_lease(&url, PATIENT)
         .expect("lazy")
         .acquire(KEY, "a", LONG, PATIENT);
@@ -199,4 +199,49 @@ fn an_observer_writes_nothing() {
     observer.read_proving_expiry(KEY).expect("a reading");
     drop(observer);
     assert_eq!(bytes("locks.db"), before);
+}
+
+#[test]
+fn a_token_that_can_not_be_counted_up_grants_nothing() {
+    let (folder, url) = store();
+    let file = Connection::open(folder.path().join("locks.db")).expect("it opens");
+    let mut owner = open_lease(&url, PATIENT).expect("lazy");
+    let grant = owner.acquire(KEY, "a", LONG, PATIENT).value.expect("granted");
+    assert_eq!(owner.release(&grant, PATIENT).outcome, Outcome::Applied);
+    for token in [i64::MAX, -1, -3] {
+        file.execute("UPDATE lease SET token = ?1", [token]).expect("plain SQL");
+        let done = owner.acquire(KEY, "a", LONG, PATIENT);
+        assert_eq!(
+            (done.outcome, done.refusal),
+            (Outcome::NotApplied, None),
+            "{token}: {done:?}"
+        );
+        assert!(done.reason.expect("a reason").contains("no greater token can come"));
+        let row: (i64, Option<String>) = file
+            .query_row("SELECT token, holder FROM lease", [], |row| {
+                Ok((row.get(0)?, row.get(1)?))
+            })
+            .expect("a row");
+        assert_eq!(row, (token, None), "nobody holds it");
+    }
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_not_made() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let missing = folder.path().join("mistyped");
+    let done = open_lease(&url(&missing.join("locks.db")), PATIENT)
+        .expect("lazy")
+        .acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!(
+        (done.outcome, done.needs_mending),
+        (Outcome::NotApplied, true),
+        "{done:?}"
+    );
+    assert!(done.reason.expect("a reason").contains("is not there"));
+    assert!(!missing.exists());
+    // The lab's is made for a run.
+    let url = url(&missing.join("locks.db"));
+    let lab = open_administrator(&url, PATIENT).and_then(|mut lab| lab.prepare());
+    lab.expect("it is made");
 }

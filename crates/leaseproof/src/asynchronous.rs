@@ -67,8 +67,10 @@ impl Future for Acquiring {
             },
         };
         lease.shared.register(context.waker());
-        let Phase::Waiting(last) = lease.shared.phase() else {
-            return Poll::Ready(Ok(lease));
+        let last = match lease.shared.phase() {
+            Phase::Waiting(last) => last,
+            Phase::Refused(why) => return Poll::Ready(Err(self.options.refused(why))),
+            _ => return Poll::Ready(Ok(lease)),
         };
         // Each try of the store wakes this future, so that it needs no timer of its own.
         if let Err(error) = self.options.still_in_time(&lease, self.began, last) {

@@ -70,11 +70,18 @@ impl Duty {
         })
     }
 
-    /// It did not, for this reason; the first time that is said.
-    pub(crate) fn not_granted(&self, protocol: &mut Protocol, reason: Option<String>, said: &mut bool) {
+    /// It refused, and would refuse again.
+    pub(crate) fn refused(&self, reason: Option<String>) {
+        self.shared.enter(Phase::Refused(reason.unwrap_or_default()));
+    }
+
+    /// It did not, for this reason; that is said the first time, and where it is another than was `said` last.
+    pub(crate) fn not_granted(&self, protocol: &mut Protocol, reason: Option<String>, said: &mut Option<String>) {
         protocol.not_granted(boot_now());
         let reason = reason.unwrap_or_default();
-        if !std::mem::replace(said, true) {
+        // Numbers differ from try to try: ports, spans.
+        let words = reason.chars().filter(|it| !it.is_ascii_digit() && *it != '.').collect();
+        if said.replace(words) != *said {
             self.say(&Event::Waiting { reason: reason.clone() });
         }
         self.shared.enter(Phase::Waiting(Some(reason)));

@@ -30,6 +30,17 @@ pub enum AcquireError {
         /// What the store said last.
         last: String,
     },
+    /// The store refuses, and would until somebody mends the call or the store: wrong credentials, no table, another
+    /// protocol. It is not waited for.
+    #[error("{key:?} on {store} can't be granted: {why}")]
+    Refused {
+        /// The key.
+        key: String,
+        /// The store, without its password.
+        store: String,
+        /// What it says.
+        why: String,
+    },
     /// It was to be waited for no longer; see [`Options::until`](crate::Options::until).
     #[error("no longer wanted")]
     Stopped,

@@ -10,7 +10,7 @@ use tracing::{debug, info, warn};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// `lease.waiting`: it was not granted at once. Said once a wait.
+    /// `lease.waiting`: it was not granted. Said once a wait, and again where the store's words change.
     Waiting {
         /// What the store said.
         reason: String,

@@ -56,7 +56,7 @@ impl Keeper {
 
     /// Waits for the grant; none when nobody wants it any more.
     fn acquire(&mut self, protocol: &mut Protocol) -> Option<Tenure> {
-        let mut said = false;
+        let mut said = None;
         loop {
             let shared = &self.duty.shared;
             if shared.wish() != Wish::Hold {
@@ -83,6 +83,10 @@ impl Keeper {
                     if done.outcome == Outcome::Unknown {
                         // If it was applied after all, that grant is nobody's and ends by its TTL.
                         self.store.reconnect();
+                    }
+                    if done.needs_mending {
+                        self.duty.refused(done.reason);
+                        return None;
                     }
                     self.duty.not_granted(protocol, done.reason, &mut said);
                 }

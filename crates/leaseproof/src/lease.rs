@@ -174,7 +174,7 @@ impl Lease {
             // What was refused is another's: nothing is given back.
             Phase::Over(loss) if self.shared.by_guard && loss.gives_back() => None,
             Phase::Over(loss) => Some(Err(ReleaseError::Lost { loss: *loss })),
-            Phase::Waiting(_) | Phase::Held => None,
+            Phase::Waiting(_) | Phase::Refused(_) | Phase::Held => None,
         }
     }
 }

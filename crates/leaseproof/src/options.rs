@@ -160,6 +160,7 @@ impl Options {
                     }
                     self.still_in_time(&lease, began, last)?;
                 }
+                Phase::Refused(why) => return Err(self.refused(why)),
                 _ => return Ok(lease),
             }
             let until = self.wait.map_or(BootNanos(u64::MAX), |wait| began.plus(wait));
@@ -173,6 +174,15 @@ impl Options {
     /// As [`Self::acquire`], when polled.
     pub fn acquire_async(&self) -> Acquiring {
         Acquiring::new(self.clone(), boot_now())
+    }
+
+    /// It is asked for no more.
+    pub(crate) fn refused(&self, why: String) -> AcquireError {
+        AcquireError::Refused {
+            key: self.key.clone(),
+            store: self.store.to_string(),
+            why,
+        }
     }
 
     /// Whether one that began to wait then is to wait on.

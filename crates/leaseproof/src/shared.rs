@@ -23,6 +23,8 @@ pub(crate) const SLICE: Duration = Duration::from_millis(100);
 pub(crate) enum Phase {
     /// Not granted yet; what the store said last, once it was asked at all.
     Waiting(Option<String>),
+    /// Not granted, and asked for no more: what the store said has to be mended first.
+    Refused(String),
     /// Granted.
     Held,
     /// Held no more.
@@ -160,7 +162,7 @@ impl Shared {
             (Phase::Over(loss), _) => Some(*loss),
             (_, Wish::End(loss)) => Some(loss),
             (Phase::Released(_), _) => Some(Loss::Released),
-            (Phase::Waiting(_) | Phase::Held, Wish::Hold) => None,
+            (Phase::Waiting(_) | Phase::Refused(_) | Phase::Held, Wish::Hold) => None,
         }
     }
 

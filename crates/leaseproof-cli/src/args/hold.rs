@@ -16,8 +16,8 @@ use std::path::PathBuf;
 The command gets LEASEPROOF_TOKEN (to be sent with each write), LEASEPROOF_KEY, LEASEPROOF_STORE (no password in
 it), LEASEPROOF_VALID_UNTIL_BOOT_NS (at its start) and LEASEPROOF_DEADLINE_FILE (now: 8 bytes, CLOCK_BOOTTIME).
 
-Exit status: the command's own; 128 + N when signal N ended it; 2 the call, the budget or the URL is wrong; 70 hold
-itself failed; 75 not acquired; 76 the lease was lost and the command stopped for it; 126 the command can't be
+Exit status: the command's own; 128 + N when signal N ended it; 2 the call, the budget or the URL is wrong, or
+the store refuses what no waiting mends; 70 hold itself failed; 75 not acquired; 76 the lease was lost and the command stopped for it; 126 the command can't be
 executed; 127 it is not there.")]
 pub struct HoldArgs {
     /// The store's URL.

@@ -135,3 +135,59 @@ fn a_store_that_dies_before_the_release() {
     assert_eq!(output.status.code(), Some(5), "{said}");
     assert!(said.contains("the lease ends by its TTL"), "{said}");
 }
+
+/// One that answers in HTTP, whatever it is asked.
+fn web_server() -> u16 {
+    use std::io::{Read, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = listener.local_addr().expect("an address").port();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let _ = stream.read(&mut [0; 1024]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    port
+}
+
+#[test]
+fn what_no_waiting_mends_is_a_wrong_call() {
+    let Some(server) = redis("what_no_waiting_mends_is_a_wrong_call") else {
+        return;
+    };
+    server.cli(&["SET", "canary/key:token", "-3"]);
+    for (url, part) in [
+        (server.url(), "canary/key:token holds -3"),
+        (server.url().replace("://", "://nobody:falsch@"), "user or password"),
+        (format!("redis://127.0.0.1:{}", web_server()), "is it a Redis server?"),
+        ("sqlite:/nonexistent/x.db".to_owned(), "is not there"),
+    ] {
+        let room = Room::on(&url);
+        for options in [&[][..], &["--no-wait"]] {
+            let (status, _, said) = room.run(options, &["touch", "ran"]);
+            assert_eq!(status, 2, "{url} {options:?}: {said}");
+            assert!(said.contains(part) && !said.contains("falsch"), "{url}: {said}");
+        }
+        assert!(!room.path("ran").exists());
+    }
+    assert_eq!(server.cli(&["EXISTS", "canary/key"]), "0", "no ghost");
+}
+
+#[test]
+fn a_store_that_does_not_answer_is_said_once() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!(
+        "redis://127.0.0.1:{}",
+        listener.local_addr().expect("an address").port()
+    );
+    drop(listener);
+    let room = Room::on(&url);
+    let (status, _, said) = room.run(&["--timeout", "1500ms"], &["touch", "ran"]);
+    assert_eq!(status, 75, "{said}");
+    let again: Vec<&str> = said.lines().filter(|line| line.ends_with("; trying again")).collect();
+    assert_eq!(again.len(), 1, "{said}");
+    assert!(again[0].contains("no store answers"), "{said}");
+    // Asked once, it says it once.
+    let (status, _, said) = room.run(&["--no-wait"], &["touch", "ran"]);
+    assert_eq!((status, said.lines().count()), (75, 1), "{said}");
+}

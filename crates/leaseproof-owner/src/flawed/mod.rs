@@ -159,5 +159,6 @@ fn done<T>(work: impl FnOnce() -> Answer<T>) -> Done<T> {
         reason,
         during,
         store_time: None,
+        needs_mending: false,
     }
 }

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 /// What `consul lock` and the Go client's `api.Lock` mark their keys with (`LockFlagValue`).
-const LOCK_FLAGS: u64 = 0x2ddc_cbc0_58a5_0c18;
+pub(super) const LOCK_FLAGS: u64 = 0x2ddc_cbc0_58a5_0c18;
 
 /// One agent.
 pub(crate) struct Api {
@@ -67,6 +67,8 @@ pub(crate) enum Why {
     NoKey,
     /// The key is not that session's.
     NotIts,
+    /// It is not as it was looked at.
+    Changed,
 }
 
 impl Api {
@@ -378,6 +380,30 @@ impl Api {
         op
     }
 
+    /// The operation that fails unless the key is as this look found it.
+    pub(crate) fn unchanged(&self, key: &str, found: Option<&Entry>) -> Value {
+        match found {
+            None => self.op("check-not-exists", key),
+            Some(entry) => {
+                let mut op = self.op("check-index", key);
+                op["Index"] = json!(entry.modify_index());
+                op
+            }
+        }
+    }
+
+    /// The error of a key without a session that is no lease: what it holds is somebody's.
+    pub(crate) fn foreign(&self, key: &str) -> StoreError {
+        StoreError::Refused {
+            url: self.url.to_string(),
+            why: format!(
+                "the key {} holds data that is no lease of ours, and no session: it is left alone; take another key, \
+                 or delete it if nobody needs it",
+                self.place(key)
+            ),
+        }
+    }
+
     /// Where a lease lies.
     pub(crate) fn place(&self, key: &str) -> String {
         match self.url.layout {
@@ -420,6 +446,8 @@ impl Api {
             ("doesn't exist", Why::NoKey),
             ("failed session check", Why::NotIts),
             ("failed to unlock", Why::NotIts),
+            ("failed index check", Why::Changed),
+            ("\" exists", Why::Changed),
         ];
         match known.iter().find(|(text, _)| what.contains(text)) {
             Some((_, why)) => Ok(Err(*why)),

@@ -1,5 +1,6 @@
 //! A key's entry: who holds it, and with which grant.
 
+use super::api::LOCK_FLAGS;
 use crate::Grant;
 use crate::done::Refusal;
 use crate::url::Layout;
@@ -83,6 +84,13 @@ impl Entry {
             }
             _ => holder,
         }
+    }
+
+    /// Whether it holds what somebody wrote, and no lock left there: a release leaves an empty value, the end of a
+    /// session the value of its grant, and clients of the recipe mark their keys.
+    pub(crate) fn is_foreign(&self) -> bool {
+        let empty = self.value.as_deref().unwrap_or_default().is_empty();
+        self.session().is_none() && !empty && self.flags != LOCK_FLAGS && self.bound().is_none()
     }
 
     /// The TTL that the holder says it asked for; a foreign one says none.

@@ -52,17 +52,24 @@ impl Owner {
                 "Consul grants no session of more than {MOST_TTL:?}, and {ttl:?} was asked for: take a shorter TTL"
             ))));
         }
-        // A key that is held costs no session.
-        let entry = self.api.entry(key, patience).map_err(not_sent)?;
-        if entry.as_ref().and_then(Entry::session).is_some() {
-            return Ok(Err(Refusal::Held));
-        }
         loop {
+            // A key that is held costs no session, and one that holds somebody's data is left alone.
+            let entry = self.api.entry(key, patience).map_err(not_sent)?;
+            if entry.as_ref().and_then(Entry::session).is_some() {
+                return Ok(Err(Refusal::Held));
+            }
+            if entry.as_ref().is_some_and(Entry::is_foreign) {
+                return Err(Failed::NotSent(self.api.foreign(key)));
+            }
             let session = self.session(ttl, patience).map_err(not_sent)?;
-            let lock = lock(&self.api, key, &session, id, ttl);
+            // Exactly what was looked at: what somebody puts there meanwhile is not overwritten.
+            let ops = [
+                self.api.unchanged(key, entry.as_ref()),
+                lock(&self.api, key, &session, id, ttl),
+            ];
             // A session whose lock may have been applied is never used again: what nobody believes in
             // must not be kept alive.
-            match self.api.txn("", &[lock], patience)? {
+            match self.api.txn("", &ops, patience)? {
                 Ok(entries) => {
                     let done = granted(&self.api, key, id, entries.last());
                     if let Ok(Ok(grant)) = &done {
@@ -70,6 +77,7 @@ impl Owner {
                     }
                     return done;
                 }
+                Err(Why::Changed | Why::NoKey) => self.spare = Some((ttl, session)),
                 Err(Why::NoSession) => {}
                 Err(_) => {
                     self.spare = Some((ttl, session));

@@ -131,6 +131,10 @@ pub(crate) fn refusal(url: &PostgresUrl, error: &DbError) -> StoreError {
             "there is no table of leases {table}: leaseproof verify makes it, or CREATE TABLE as in \
              docs/stores/postgres.md"
         ),
+        &SqlState::NUMERIC_VALUE_OUT_OF_RANGE => format!(
+            "no greater token can come of this key's row, so that nothing is granted: the token in {table} must be from \
+             0 to 9223372036854775806, set it to the greatest that was ever granted"
+        ),
         &SqlState::UNDEFINED_COLUMN
         | &SqlState::UNDEFINED_FUNCTION
         | &SqlState::DATATYPE_MISMATCH

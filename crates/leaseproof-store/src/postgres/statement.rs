@@ -19,6 +19,11 @@
 //!   its VALUES; if it had to wait for another's insertion that was rolled back, the lease is shorter
 //!   than asked, never longer than its holder may count on.
 //!
+//! # A token that can't be counted up
+//!
+//! A token at the end of its range, or below zero, ends the statement with *out of range*, so that nothing is granted:
+//! a row that was changed first and judged later would be held by nobody until its TTL.
+//!
 //! # No window between statement and commit
 //!
 //! Each operation is one statement in a transaction of its own, sent with its end in one piece: a
@@ -141,7 +146,8 @@ INSERT INTO {table} AS lease (key, holder, incarnation, token, granted_at, renew
 SELECT $1, $2, $3, 1, at, at, at + $4 * interval '1 microsecond'
 FROM (SELECT clock_timestamp() AS at FROM bound OFFSET 0) AS now
 ON CONFLICT (key) DO UPDATE SET
-    holder = excluded.holder, incarnation = excluded.incarnation, token = lease.token + 1,
+    holder = excluded.holder, incarnation = excluded.incarnation,
+    token = CASE WHEN lease.token >= 0 THEN lease.token + 1 ELSE lease.token - 9223372036854775807 - 2 END,
     (granted_at, renewed_at, expires_at) = (
         SELECT at, at, at + $4 * interval '1 microsecond'
         FROM (SELECT clock_timestamp() AS at WHERE lease.key IS NOT NULL OFFSET 0) AS now)

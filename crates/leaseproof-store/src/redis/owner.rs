@@ -3,7 +3,7 @@
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::redis::client::Client;
-use crate::redis::script::{ACQUIRE, RELEASE, RENEW_TIMED, millis, run};
+use crate::redis::script::{ACQUIRE, ENDLESS, RELEASE, RENEW_TIMED, millis, run};
 use crate::url::RedisUrl;
 use crate::value::{holder_id, new_incarnation, stored};
 use crate::{Grant, Lease};
@@ -33,7 +33,8 @@ pub(crate) fn grant(
     let id = holder_id(holder, &new_incarnation());
     let arguments = [id.to_string(), millis(ttl).to_string()];
     let counter = client.counter(key.as_bytes());
-    run(
+    let mut endless = false;
+    let done = run(
         client,
         code,
         &[key.as_bytes(), &counter],
@@ -45,9 +46,20 @@ pub(crate) fn grant(
                 holder: id,
                 token: Token(token),
             }),
-            _ => Err(Refusal::Held),
+            _ => {
+                endless = token == ENDLESS;
+                Err(Refusal::Held)
+            }
         },
-    )
+    );
+    if endless {
+        let why = format!("the key {key} is there without a TTL: it is no lease of ours, and never ends by itself");
+        return Done {
+            reason: Some(why),
+            ..done
+        };
+    }
+    done
 }
 
 pub(crate) fn applied(number: i64) -> Result<(), Refusal> {

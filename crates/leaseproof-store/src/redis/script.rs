@@ -11,21 +11,45 @@ use leaseproof_model::moment::Moment;
 use redis::{Pipeline, Script, Value, pipe};
 use std::time::Duration;
 
-/// Keys: lease, counter. Arguments: holder and incarnation, TTL in ms. Gives the token, or 0.
+/// Counts [`KEYS[2]`](self) up: `token` is the new count, as its text. Lua's numbers are exact to 2^53 only, so that the
+/// number that INCR answers would give one token to several grants; the text that GET answers is exact to 2^63.
 ///
-/// The counter comes first: if it fails, nothing was granted. A number is written by `%.0f` since
-/// Lua's own conversion turns 1e15 into text that is no number.
-pub(crate) const ACQUIRE: &str = "\
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-local token = redis.call('INCR', KEYS[2])
-redis.call('SET', KEYS[1], ARGV[1] .. '#' .. string.format('%.0f', token), 'NX', 'PX', ARGV[2])
-return token";
+/// A counter from which no greater token can come is refused here, before the first write: nothing was granted.
+macro_rules! count {
+    () => {
+        "\
+local count = redis.call('GET', KEYS[2]) or '0'
+if not string.find(count, '^%d+$') or #count > 19 or (#count == 19 and count >= '9223372036854775807') then
+return redis.error_reply('TOKENS ' .. KEYS[2] .. ' holds ' .. string.sub(count, 1, 40)) end
+redis.call('INCR', KEYS[2])
+local token = redis.call('GET', KEYS[2])
+"
+    };
+}
+pub(super) use count;
+
+/// Keys: lease, counter. Arguments: holder and incarnation, TTL in ms. Gives the token as text, 0 where another has it,
+/// and [`ENDLESS`] where that never ends.
+///
+/// The counter comes first: if it fails, nothing was granted.
+pub(crate) const ACQUIRE: &str = concat!(
+    "if redis.call('EXISTS', KEYS[1]) == 1 then
+if redis.pcall('PTTL', KEYS[1]) == -1 then return -1 end
+return 0 end\n",
+    count!(),
+    "redis.call('SET', KEYS[1], ARGV[1] .. '#' .. token, 'NX', 'PX', ARGV[2])
+return token"
+);
+
+/// An acquire: the key has no TTL.
+pub(crate) const ENDLESS: i64 = -1;
 
 /// As [`ACQUIRE`], whoever holds it.
-pub(crate) const STEAL: &str = "\
-local token = redis.call('INCR', KEYS[2])
-redis.call('SET', KEYS[1], ARGV[1] .. '#' .. string.format('%.0f', token), 'PX', ARGV[2])
-return token";
+pub(crate) const STEAL: &str = concat!(
+    count!(),
+    "redis.call('SET', KEYS[1], ARGV[1] .. '#' .. token, 'PX', ARGV[2])
+return token"
+);
 
 /// Key: lease. Arguments: the whole value, TTL in ms. Gives 1, -1 for another's, -2 for none.
 pub(crate) const RENEW: &str = "\
@@ -70,15 +94,24 @@ pub(crate) fn run<T>(
     let answer = writable(client, &mut patience).and_then(|()| ask(client, code, keys, arguments, &mut patience));
     let during = Moment::between(asked, boot_now());
     match answer {
-        Ok(Value::Int(number)) => match judge(number) {
-            Ok(value) => Done::applied(value, during),
-            Err(refusal) => Done::refused(refusal, during),
-        },
         // An error of the server comes before the first write of a script.
         Ok(Value::ServerError(error)) => Done::failed(refusal(client.url(), &error), during),
-        Ok(other) => Done::unknown(format!("the server answered {other:?}"), during),
+        Ok(answer) => match number(&answer).map(judge) {
+            Some(Ok(value)) => Done::applied(value, during),
+            Some(Err(refusal)) => Done::refused(refusal, during),
+            None => Done::unknown(format!("the server answered {answer:?}"), during),
+        },
         Err(Failed::NotSent(error)) => Done::failed(error, during),
         Err(Failed::Unknown(error)) => Done::unknown(error, during),
+    }
+}
+
+/// The number of an answer; a token comes as its text.
+fn number(answer: &Value) -> Option<i64> {
+    match answer {
+        Value::Int(number) => Some(*number),
+        Value::BulkString(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
     }
 }
 

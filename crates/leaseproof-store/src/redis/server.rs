@@ -131,6 +131,16 @@ pub(crate) fn refusal(url: &RedisUrl, error: &ServerError) -> StoreError {
 
 /// The same, from the words that came off the wire: the first is the error's code.
 pub(crate) fn refusal_in(url: &RedisUrl, words: String) -> StoreError {
+    if let Some(counter) = words.strip_prefix("TOKENS ") {
+        return StoreError::Refused {
+            url: url.to_string(),
+            why: format!(
+                "the token counter {counter}: no greater token can come of it, so that nothing is granted. It must be a \
+                 number from 0 to 9223372036854775806: set it to the greatest token that was ever granted, or take \
+                 another key"
+            ),
+        };
+    }
     let hint = match words.split(' ').next().unwrap_or_default() {
         "NOAUTH" => ": put the password into the URL, redis://:PASSWORD@host",
         "WRONGPASS" => ": user or password of the URL are wrong",

@@ -3,7 +3,7 @@
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::patience::Patience;
-use crate::sqlite::file::{named, until_free};
+use crate::sqlite::file::{Access, named, until_free};
 use crate::sqlite::owner::{FREE, Writer};
 use crate::{Administer, Grant};
 use leaseproof_model::event::Outcome;
@@ -20,7 +20,7 @@ pub(crate) struct Administrator {
 impl Administrator {
     pub(crate) fn open(path: &Path, timeout: Duration) -> Self {
         Self {
-            file: Writer::new(path),
+            file: Writer::new(path, Access::CreateFolder),
             timeout,
         }
     }

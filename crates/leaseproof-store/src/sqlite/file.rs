@@ -20,13 +20,30 @@ pub(crate) enum Access {
     Write,
     /// Makes the file and its table where they are missing.
     Create,
+    /// And the file's folder: the lab's store is made for a run.
+    CreateFolder,
 }
 
 /// Opens the file. The busy time-out is zero: waiting is ours, in running time.
 pub(crate) fn open(path: &Path, access: Access, patience: &mut Patience) -> Result<Connection, StoreError> {
-    if access == Access::Create {
+    let creates = matches!(access, Access::Create | Access::CreateFolder);
+    if creates {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(|error| unreachable(path, error))?;
+            // An owner makes none: where the path was mistyped, its lease would be nobody else's.
+            if access == Access::CreateFolder {
+                std::fs::create_dir_all(folder).map_err(|error| unreachable(path, error))?;
+            } else if let Err(error) = std::fs::metadata(folder) {
+                return Err(match error.kind() {
+                    std::io::ErrorKind::NotFound => StoreError::Refused {
+                        url: shown(path),
+                        why: format!(
+                            "the folder {} is not there: make it, or mend the path",
+                            folder.display()
+                        ),
+                    },
+                    _ => unreachable(path, error),
+                });
+            }
         }
     } else if let Err(error) = std::fs::metadata(path) {
         return Err(unreachable(path, error));
@@ -35,13 +52,13 @@ pub(crate) fn open(path: &Path, access: Access, patience: &mut Patience) -> Resu
         | match access {
             Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
             Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
-            Access::Create => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+            Access::Create | Access::CreateFolder => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
         };
     let connection = Connection::open_with_flags(path, flags).map_err(|error| unreachable(path, error))?;
     until_free(patience, || {
         connection.busy_timeout(Duration::ZERO)?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        if access == Access::Create {
+        if creates {
             // Kept by the file, so this changes something only once.
             connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(()))?;
             connection.execute_batch(SCHEMA)?;
@@ -75,6 +92,13 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// An error in our words.
 pub(crate) fn named(path: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
+        _ if matches!(error, rusqlite::Error::IntegralValueOutOfRange(..)) => StoreError::Refused {
+            url: shown(path),
+            why:
+                "no greater token can come of this key's row, so that nothing is granted: the token must be from 0 to \
+                  9223372036854775806, set it to the greatest that was ever granted"
+                    .to_owned(),
+        },
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Blocked,
         Some(ErrorCode::CannotOpen) => unreachable(path, error),
         Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::AuthorizationForStatementDenied) => {

@@ -44,7 +44,7 @@ pub(crate) struct Owner {
 impl Owner {
     pub(crate) fn open(path: &Path) -> Self {
         Self {
-            file: Writer::new(path),
+            file: Writer::new(path, Access::Create),
         }
     }
 }
@@ -90,6 +90,7 @@ impl Lease for Owner {
 #[derive(Debug)]
 pub(crate) struct Writer {
     path: PathBuf,
+    access: Access,
     boot_id: Option<String>,
     connection: Option<Connection>,
 }
@@ -132,20 +133,25 @@ impl Now<'_> {
                 nanos(self.at.plus(ttl)),
                 self.boot_id
             ],
-            |row| row.get(0),
+            // At the end of its range SQLite counts on as a real number.
+            |row| Ok(row.get(0).unwrap_or(-1)),
         )?;
+        // The transaction is rolled back then.
+        let unusable = || rusqlite::Error::IntegralValueOutOfRange(0, token);
+        let counted = u64::try_from(token).ok().filter(|token| *token > 0);
         Ok(Grant {
             key: key.to_owned(),
             holder: id,
-            token: Token(u64::try_from(token).unwrap_or(0)),
+            token: Token(counted.ok_or_else(unusable)?),
         })
     }
 }
 
 impl Writer {
-    pub(crate) fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path, access: Access) -> Self {
         Self {
             path: path.to_owned(),
+            access,
             boot_id: None,
             connection: None,
         }
@@ -161,7 +167,7 @@ impl Writer {
             self.boot_id = Some(boot_id()?);
         }
         if self.connection.is_none() {
-            self.connection = Some(file::open(&self.path, Access::Create, patience)?);
+            self.connection = Some(file::open(&self.path, self.access, patience)?);
         }
         self.connection.as_ref().ok_or(StoreError::Blocked)
     }

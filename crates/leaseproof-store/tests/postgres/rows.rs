@@ -137,6 +137,7 @@ impl<T> MapUnit for leaseproof_store::Done<T> {
             reason: self.reason,
             during: self.during,
             store_time: self.store_time,
+            needs_mending: self.needs_mending,
         }
     }
 }
@@ -210,4 +211,28 @@ fn foreign_rows_are_compared_and_not_disclosed() {
     assert_eq!((done.outcome, done.refusal), (Outcome::NotApplied, None), "{done:?}");
     assert!(observer.read("canary/\0").is_err());
     observer.read(KEY).expect("and the connection goes on");
+}
+
+#[test]
+fn a_token_that_can_not_be_counted_up_grants_nothing() {
+    let server = server!("a_token_that_can_not_be_counted_up_grants_nothing");
+    let mut first = owner(&server);
+    let grant = granted(&mut *first, LONG);
+    assert_eq!(first.release(&grant, PATIENT).outcome, Outcome::Applied);
+    let mut lab = open_administrator(&url(&server.url()), PATIENT).expect("it opens");
+    for token in ["9223372036854775807", "-1", "-3", "-9223372036854775808"] {
+        server.psql(&format!("UPDATE leaseproof_lease SET token = {token}"));
+        for done in [first.acquire(KEY, "b", LONG, PATIENT), lab.steal(KEY, "lab", LONG)] {
+            assert_eq!(
+                (done.outcome, done.refusal),
+                (Outcome::NotApplied, None),
+                "{token}: {done:?}"
+            );
+            assert!(done.reason.expect("a reason").contains("no greater token can come"));
+        }
+        let row = server.psql("SELECT token, holder IS NULL FROM leaseproof_lease");
+        assert_eq!(row, format!("{token}|t"), "nobody holds it");
+    }
+    server.psql("UPDATE leaseproof_lease SET token = 9223372036854775806");
+    assert_eq!(granted(&mut *first, LONG).token.0, 9_223_372_036_854_775_807);
 }

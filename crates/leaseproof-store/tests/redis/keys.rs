@@ -59,7 +59,12 @@ fn a_key_of_another_type_is_named() {
     let error = observer.read(KEY).expect_err("no string").to_string();
     assert!(error.contains("holds a hash"), "{error}");
     let mut owner = open_lease(&url(&server.url()), PATIENT).expect("lazy");
-    assert_eq!(owner.acquire(KEY, "a", LONG, PATIENT).refusal, Some(Refusal::Held));
+    let done = owner.acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!(done.refusal, Some(Refusal::Held));
+    assert!(done.reason.expect("a reason").contains("never ends by itself"));
+    server.cli(&["PEXPIRE", KEY, "600000"]);
+    let done = owner.acquire(KEY, "a", LONG, PATIENT);
+    assert_eq!(done.reason.as_deref(), Some("another holds the lease"));
     // A counter that can't count: nothing is granted, and nothing is left behind.
     server.cli(&["DEL", KEY]);
     server.cli(&["SET", "canary/redis:token", "x"]);

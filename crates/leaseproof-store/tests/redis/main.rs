@@ -35,6 +35,7 @@ mod keys;
 mod life;
 mod rights;
 mod tls;
+mod tokens;
 
 fn url(text: &str) -> StoreUrl {
     text.parse().expect(text)

@@ -20,8 +20,8 @@ pub(super) struct Seat {
     flight: Option<Flight>,
     /// How many operations were put for it.
     number: u64,
-    /// It was said that it waits.
-    said: bool,
+    /// The words in which it was said last that it waits.
+    said: Option<String>,
     /// When the protocol wanted it to ask again.
     due: Option<BootNanos>,
     /// The moment that stands in the agenda; entries with another are of no account.
@@ -73,7 +73,7 @@ impl Seat {
             stage: Stage::Waiting { unwanted: None },
             flight: None,
             number: 0,
-            said: false,
+            said: None,
             due: None,
             wake: None,
             queued: false,

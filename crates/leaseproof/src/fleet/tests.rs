@@ -104,6 +104,7 @@ fn done<T>(outcome: Outcome, value: Option<T>, refusal: Option<Refusal>) -> Done
         reason: (outcome != Outcome::Applied).then(|| "as told".to_owned()),
         during: Moment::exact(BootNanos(1)),
         store_time: None,
+        needs_mending: false,
     }
 }
 

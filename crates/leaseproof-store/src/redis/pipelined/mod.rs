@@ -256,6 +256,11 @@ impl Line {
                     }
                     Said::Error(refusal_in(&self.url, words))
                 }
+                // A token comes as its text.
+                Part::Bulk(place) => std::str::from_utf8(socket.scanner.text(place))
+                    .ok()
+                    .and_then(|text| text.parse().ok())
+                    .map_or(Said::Strange, Said::Number),
                 // Its parts would be taken for answers to others.
                 Part::Array(_) => return Err(no_redis()),
                 _ => Said::Strange,

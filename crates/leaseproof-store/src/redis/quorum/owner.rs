@@ -7,7 +7,7 @@ use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::redis::client::Client;
-use crate::redis::script::{RENEW, millis, run};
+use crate::redis::script::{RENEW, count, millis, run};
 use crate::url::RedisUrl;
 use crate::value::{holder_id, new_incarnation, stored};
 use crate::{Grant, Lease};
@@ -16,26 +16,30 @@ use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
 use std::time::Duration;
 
-/// Keys: lease, counter. Arguments: the value that is no grant yet, TTL in ms. Gives the server's count, or 0.
-const TRY: &str = "\
-if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-local count = redis.call('INCR', KEYS[2])
-redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
-return count";
+/// Keys: lease, counter. Arguments: the value that is no grant yet, TTL in ms. Gives the server's count as text, or 0.
+const TRY: &str = concat!(
+    "if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end\n",
+    count!(),
+    "redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+return token"
+);
 
 /// As [`TRY`], whoever holds it.
-pub(super) const TRY_TO_STEAL: &str = "\
-local count = redis.call('INCR', KEYS[2])
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-return count";
+pub(super) const TRY_TO_STEAL: &str = concat!(
+    count!(),
+    "redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+return token"
+);
 
 /// Keys: lease, counter. Arguments: the value that is no grant yet, the one that is, the token. Gives 1, or 0
-/// where the first value is gone. The TTL goes on from [`TRY`].
+/// where the first value is gone. The TTL goes on from [`TRY`], which has left a count there that is a plain number:
+/// counts are compared as text, since Lua's numbers are exact to 2^53 only.
 const GRANT: &str = "\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 local left = redis.call('PTTL', KEYS[1])
 if left <= 0 then return 0 end
-if tonumber(redis.call('GET', KEYS[2]) or '0') < tonumber(ARGV[3]) then redis.call('SET', KEYS[2], ARGV[3]) end
+local count = redis.call('GET', KEYS[2]) or '0'
+if #count < #ARGV[3] or (#count == #ARGV[3] and count < ARGV[3]) then redis.call('SET', KEYS[2], ARGV[3]) end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', left)
 return 1";
 
