@@ -90,4 +90,4 @@ const AFTER: &str = "Examples:
   leaseproof check kube-scheduler.yaml patroni.yml --worst-pause 2s
   echo 'ttl=10' | leaseproof check - --as etcd-session --worst-pause 2s
 
-Exit status: 0 it holds, 1 it does not, 2 the call or a file is wrong, 3 cannot tell (the worst pause is not given).";
+Exit status: 0 it holds, 1 it does not, 2 the call or a file is wrong, 3 cannot tell (the worst pause is not given, or none of the kind's settings was found).";
