@@ -224,6 +224,14 @@ fn the_answer_and_the_side() {
             vec!["LP007"],
         ),
         (
+            "nobody renews any more, and the store is silent once it is over",
+            after(&stops(1500.0), &[(5100.0, Deed::Silent(600))]),
+            true,
+            Verdict::Violated,
+            Side::Owner,
+            vec!["LP007"],
+        ),
+        (
             "half as often",
             renewals(2000.0, 3, 7000.0),
             true,

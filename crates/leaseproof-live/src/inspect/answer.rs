@@ -175,7 +175,9 @@ fn open(seen: &Evidence<'_>, first: &FirstLook, endless: bool) -> Option<String>
 fn not_held(lease: &LeaseView, endless: bool) -> Option<String> {
     let last = &lease.at_last;
     if !last.held {
-        return Some(match lease.happened.last() {
+        // What ended it, whatever the store did afterwards.
+        let ended = lease.happened.iter().rev().find(|it| it.what.is_end());
+        return Some(match ended.or_else(|| lease.happened.last()) {
             Some(it) => format!(
                 "nobody holds it: {}",
                 it.says.strip_prefix("free: ").unwrap_or(&it.says)

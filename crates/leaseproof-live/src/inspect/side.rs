@@ -4,7 +4,7 @@ use super::against::{longest_allowed, shortened};
 use super::missing::missing;
 use crate::in_force::of;
 use leaseproof_model::budget::Budget;
-use leaseproof_model::inspect::lease_view::{Change, Gap, LeaseView};
+use leaseproof_model::inspect::lease_view::{Change, Gap, Happened, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
 use leaseproof_model::inspect::plan_view::PlanView;
 use leaseproof_model::inspect::store_view::StoreView;
@@ -61,7 +61,9 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     if let Some(owner) = seen.owner {
         reasons.extend(by_sockets(owner, seen.lease));
     }
-    reasons.extend(by_store(seen));
+    // What the store did once the lease was over explains no end of it: it is told beside.
+    let (of_store, afterwards): (Vec<_>, Vec<_>) = by_store(seen).into_iter().partition(|it| it.while_held);
+    reasons.extend(of_store.into_iter().map(|it| (Side::Store, it.says)));
     let renewals = by_renewals(seen);
     // What the store lost explains a gap that is not much longer than itself, where it could cost a renewal at all; it
     // is else told beside.
@@ -79,6 +81,7 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     let side = reasons.first().map_or_else(|| calm(seen), |(side, _)| *side);
     let calm = (reasons.is_empty() && side == Side::Neither).then(|| calm_words(seen));
     reasons.extend(after);
+    reasons.extend(afterwards.into_iter().map(|it| (Side::Store, it.says)));
     let mut told = BTreeSet::new();
     let all = calm.into_iter().chain(reasons.into_iter().map(|(_, why)| why));
     let why = all.filter(|why| told.insert(why.clone())).collect();
@@ -172,20 +175,43 @@ fn by_row(store: &StoreView, seen: &Evidence<'_>) -> Option<(Side, String)> {
     Some((side, says))
 }
 
-fn by_store(seen: &Evidence<'_>) -> Vec<(Side, String)> {
+/// Something that the store did.
+struct OfStore {
+    says: String,
+    /// Whether the lease was held when it began, or nobody knows.
+    while_held: bool,
+}
+
+fn by_store(seen: &Evidence<'_>) -> Vec<OfStore> {
     let mut reasons = Vec::new();
     if let Some(lease) = seen.lease {
         for it in &lease.happened {
             if matches!(it.what, Change::Silent | Change::EpochChanged | Change::ClockStepped) {
-                reasons.push((Side::Store, it.says.clone()));
+                reasons.push(OfStore {
+                    says: it.says.clone(),
+                    while_held: !is_after_the_end(lease, it),
+                });
             }
         }
     }
     if seen.store.is_some_and(|store| store.may_be_behind) {
         let says = "a replica answers: what it shows may be behind the truth, so look at the primary";
-        reasons.push((Side::Store, says.to_owned()));
+        reasons.push(OfStore {
+            says: says.to_owned(),
+            while_held: true,
+        });
     }
     reasons
+}
+
+/// Whether nobody held the lease any more when this began.
+fn is_after_the_end(lease: &LeaseView, it: &Happened) -> bool {
+    let last = lease
+        .happened
+        .iter()
+        .rev()
+        .find(|other| other.between_ms.1 <= it.between_ms.0 && (other.what.is_end() || other.what.is_begin()));
+    last.is_some_and(|other| other.what.is_end())
 }
 
 /// Whether so long without an answer can have cost the lease a renewal: it is the plan's margin, or else a third of the
@@ -216,7 +242,10 @@ fn slow_answer(lease: &LeaseView) -> Option<(Side, String)> {
 
 fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     let Some(lease) = seen.lease else { return Vec::new() };
-    let silences = lease.happened.iter().filter(|it| it.what == Change::Silent);
+    let silences = lease
+        .happened
+        .iter()
+        .filter(|it| it.what == Change::Silent && !is_after_the_end(lease, it));
     let silent = silences.map(|it| it.between_ms.1 - it.between_ms.0).reduce(f64::max);
     let answered = format!(
         "while the store answered {} of {}, the slowest in {:.1} ms{}",

@@ -153,6 +153,20 @@ pub enum Change {
     Silent,
 }
 
+impl Change {
+    /// Whether nobody holds the lease from here on.
+    #[must_use]
+    pub fn is_end(self) -> bool {
+        matches!(self, Self::Expired | Self::EndedEarly | Self::Ended)
+    }
+
+    /// Whether another grant holds it from here on.
+    #[must_use]
+    pub fn is_begin(self) -> bool {
+        matches!(self, Self::Taken | Self::Granted)
+    }
+}
+
 /// The store's clock against this host's wall clock.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ClockView {
