@@ -19,8 +19,9 @@ const RUN: Duration = Duration::from_secs(120);
 const ENDING: Duration = Duration::from_secs(45);
 /// How long the warden may take to make good after a kill.
 const MAKING_GOOD: Duration = Duration::from_secs(30);
-/// Longer than the longest hard deadline of the quick plan.
-const HARD_DEADLINES: Duration = Duration::from_secs(30);
+/// Longer than the longest hard deadline of the quick plan, which is 28 s (four times what a takeover may take), and a look
+/// a second long after it. With 30 s one of 64 was called stopped that was about to go on.
+const HARD_DEADLINES: Duration = Duration::from_secs(60);
 /// How long the warden may take to be up.
 const STARTING: Duration = Duration::from_secs(20);
 /// Between two looks.
