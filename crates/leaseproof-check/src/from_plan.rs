@@ -3,7 +3,7 @@
 use crate::connection::Connection;
 use crate::given::Given;
 use crate::plan::{Place, PlanError, PlanFile, Text};
-use crate::subject::{Knob, Knobs, Number, Origin, Subject, Write};
+use crate::subject::{Knob, Knobs, Number, Origin, Rules, Shares, Subject, Write};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::store::StoreFacts;
 use std::path::Path;
@@ -50,6 +50,7 @@ pub fn from_plan(
         key: key.to_owned(),
         step: Duration::from_millis(1),
         least,
+        most: None,
         write: Write::Toml,
         times: 1,
     };
@@ -76,18 +77,29 @@ pub fn from_plan(
         },
         unread: None,
         own: Vec::new(),
+        rules: Rules::default(),
+        shares: Shares::default(),
         knobs: Knobs {
             heartbeat: Some(toml("heartbeat", Budget::LEAST_HEARTBEAT)),
             renew_timeout: Some(toml("renew_timeout", Duration::from_millis(10))),
-            ttl: Some((toml("ttl", Duration::from_millis(100)), (0, 1))),
+            worst_pause: table
+                .worst_pause
+                .as_ref()
+                .map(|_| toml("worst_pause", Duration::from_millis(1))),
+            ttl: Some(toml("ttl", Duration::from_millis(100))),
         },
     };
     let stores = stores(file, place, given, facts)?;
     let several = stores.len() > 1;
-    let on = |facts: StoreFacts| Subject {
-        name: several.then(|| format!("on {}", facts.kind)),
-        store: Some(facts),
-        ..subject.clone()
+    let on = |facts: StoreFacts| {
+        let mut subject = subject.clone();
+        // No TTL is in force between two of the store's steps.
+        if let Some(knob) = &mut subject.knobs.ttl {
+            knob.step = knob.step.max(facts.ttl_step);
+        }
+        subject.name = several.then(|| format!("on {}", facts.kind));
+        subject.store = Some(facts);
+        subject
     };
     Ok(stores.into_iter().map(on).collect())
 }

@@ -9,7 +9,9 @@
 //! - [`report`] and [`faces`]: what came out, and how it is shown
 
 mod change;
+mod checks;
 pub mod connection;
+mod dial;
 pub mod faces;
 #[cfg(feature = "foreign")]
 pub mod foreign;

@@ -4,6 +4,8 @@ use crate::connection::Connection;
 use crate::report::Check;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::store::StoreFacts;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One lease's settings, in our form.
@@ -33,8 +35,12 @@ pub struct Subject {
     pub connection: Connection,
     /// Why the numbers are not those of the file, where they could not be read: nothing is judged of it then.
     pub unread: Option<Check>,
-    /// What the system's own rules come to.
+    /// What is told of the system, whatever its numbers.
     pub own: Vec<Check>,
+    /// The system's own rules, asked anew of every candidate.
+    pub rules: Rules,
+    /// What follows from the TTL.
+    pub shares: Shares,
     /// What can be changed.
     pub knobs: Knobs,
 }
@@ -65,16 +71,51 @@ pub enum Origin {
     Derived(String),
 }
 
+/// The rules of a system: each gives its checks of these numbers.
+#[derive(Clone, Default)]
+pub struct Rules(Vec<Rule>);
+
+type Rule = Arc<dyn Fn(&Subject) -> Vec<Check> + Send + Sync>;
+
+impl Rules {
+    /// One rule.
+    pub fn new(rule: impl Fn(&Subject) -> Vec<Check> + Send + Sync + 'static) -> Self {
+        Self(vec![Arc::new(rule)])
+    }
+
+    /// What they come to.
+    #[must_use]
+    pub fn of(&self, subject: &Subject) -> Vec<Check> {
+        self.0.iter().flat_map(|rule| rule(subject)).collect()
+    }
+}
+
+impl fmt::Debug for Rules {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} rules", self.0.len())
+    }
+}
+
+/// Which part of the TTL in force a number is, where the system derives it: 3 is a third.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shares {
+    /// Of the heartbeat.
+    pub heartbeat: Option<u32>,
+    /// Of the renewal time-out.
+    pub renew_timeout: Option<u32>,
+}
+
 /// Settings that a person can turn, as far as there are any.
 #[derive(Clone, Debug, Default)]
 pub struct Knobs {
-    /// Makes the heartbeat shorter and leaves the rest.
+    /// The heartbeat.
     pub heartbeat: Option<Knob>,
-    /// Makes the renewal time-out shorter and leaves the rest.
+    /// The renewal time-out.
     pub renew_timeout: Option<Knob>,
-    /// Makes the TTL longer. Of each so many parts of it so many go to heartbeat and renewal time-out: (1, 3) where
-    /// renewals come at a third, (0, 1) where the others stay as they are.
-    pub ttl: Option<(Knob, (u32, u32))>,
+    /// The worst pause that is assumed.
+    pub worst_pause: Option<Knob>,
+    /// The TTL.
+    pub ttl: Option<Knob>,
 }
 
 /// One setting, and what can be written into it.
@@ -86,6 +127,8 @@ pub struct Knob {
     pub step: Duration,
     /// It takes no less.
     pub least: Duration,
+    /// It takes no more.
+    pub most: Option<Duration>,
     /// How a value is written.
     pub write: Write,
     /// The number of the budget is so many times the setting.
@@ -150,7 +193,34 @@ fn with_unit(span: Duration) -> String {
     }
 }
 
+/// A part of a TTL, rounded up to the millisecond: the greater heartbeat is the safe one.
+#[must_use]
+pub fn part(ttl: Duration, of: u32) -> Duration {
+    let millis = (ttl / of.max(1)).as_nanos().div_ceil(1_000_000);
+    Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
+}
+
 impl Subject {
+    /// The same with every number that follows from others computed anew; what was given instead stays.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        let (least, most) = self
+            .store
+            .as_ref()
+            .map_or((None, None), |facts| (facts.ttl_floor, facts.ttl_ceiling));
+        let least = least.unwrap_or_default();
+        let ttl = self.ttl.span.max(least).min(most.unwrap_or(Duration::MAX).max(least));
+        for (share, number) in [
+            (self.shares.heartbeat, &mut self.heartbeat),
+            (self.shares.renew_timeout, &mut self.renew_timeout),
+        ] {
+            if let (Some(of), Origin::Derived(_)) = (share, &number.origin) {
+                number.span = part(ttl, of);
+            }
+        }
+        self
+    }
+
     /// The budget, with this TTL in force and this pause.
     #[must_use]
     pub fn budget(&self, ttl: Duration, worst_pause: Duration) -> Budget {

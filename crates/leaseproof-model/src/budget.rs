@@ -33,8 +33,9 @@ pub struct Term {
     pub why: &'static str,
 }
 
-/// A budget that does not hold (LP019); its text says by how much, and what to change.
-#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+/// A budget that does not hold (LP019); its text says by how much, and what to change. Its `Debug` is the same text: that
+/// is what Rust shows of an error that `main` returns.
+#[derive(Copy, Clone, PartialEq, Eq)]
 pub struct Shortfall(Budget);
 
 impl Budget {
@@ -184,6 +185,12 @@ impl fmt::Display for Shortfall {
     }
 }
 
+impl fmt::Debug for Shortfall {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, out)
+    }
+}
+
 impl std::error::Error for Shortfall {}
 
 #[cfg(test)]
@@ -209,7 +216,9 @@ mod tests {
             ..Budget::standard()
         };
         assert!(!budget.holds());
-        let says = budget.assert().expect_err("it does not hold").to_string();
+        let shortfall = budget.assert().expect_err("it does not hold");
+        let says = shortfall.to_string();
+        assert_eq!(format!("{shortfall:?}"), says, "what an error from main() shows");
         assert!(says.contains("heartbeat = \"999ms\""), "{says}");
         let heartbeat = budget.heartbeat_that_holds().expect("a smaller heartbeat holds");
         assert_eq!(heartbeat, ms(999));

@@ -106,9 +106,13 @@ fn one(text: &mut String, check: &Check, style: Style) {
     }
 }
 
-/// What else would do, below the check of the margin.
+/// What else would do, below the check with the advice: the first that failed.
 fn others(text: &mut String, judged: &Judged, check: &Check) {
-    for change in judged.changes.iter().skip(1).filter(|_| check.id == "margin") {
+    let advised = judged.checks.iter().find(|check| check.answer == Answer::DoesNotHold);
+    if advised != Some(check) {
+        return;
+    }
+    for change in judged.changes.iter().skip(1) {
         let cost = change
             .cost
             .as_ref()

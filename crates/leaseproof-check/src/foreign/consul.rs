@@ -1,9 +1,9 @@
 //! A Consul session: `PUT /v1/session/create`. The clients renew at half of its TTL; the server lets it live for up to
 //! twice that, and keeps the key from others for the lock-delay after it.
 
-use super::reader::{Reader, derived, no_timeout, own, part, seconds, told};
+use super::reader::{Reader, derived, no_timeout, own, seconds, told};
 use crate::report::{Answer, Check};
-use crate::subject::{Knobs, Subject, Write};
+use crate::subject::{Knob, Knobs, Rules, Shares, Subject, Write, part};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &["LockDelay", "lock_delay", "session_ttl"];
@@ -27,23 +27,13 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         None => reader.number(&["LockDelay"], None, Duration::from_secs(15), "Consul's LockDelay, 15s")?,
     };
     let (least, most) = (Duration::from_secs(10), Duration::from_secs(86_400));
-    let line = ttl.line;
-    let mut rules = vec![own(
-        "session-ttl",
-        (least..=most).contains(&ttl.span),
-        format!(
-            "Consul takes session TTLs from 10 s to 24 h, and this is {:?}",
-            ttl.span
-        ),
-        "a TTL of at least 10s; a faster takeover needs another store",
-        line,
-    )];
+    let mut told_of = Vec::new();
     if none && reader.given.ttl.is_none() && reader.set(MARKS)?.is_some() {
         let says = "the session has no TTL: it ends when a health check of its node fails, whenever that is; judged here is the \
                     TTL that the clients' own locks have";
-        rules.push(Check::new("session-ttl", Answer::CannotTell, says).remedy("give the session a TTL"));
+        told_of.push(Check::new("session-ttl", Answer::CannotTell, says).remedy("give the session a TTL"));
     }
-    rules.push(match delay.span.is_zero() {
+    told_of.push(match delay.span.is_zero() {
         true => told(
             "lock-delay",
             "without a lock-delay the next holder begins at the moment at which the session ends: a holder that wakes then \
@@ -70,12 +60,33 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
     ))?;
     Ok(Subject {
         store: Some(facts),
-        own: rules,
+        own: told_of,
+        rules: Rules::new(move |subject| vec![bounds(subject, least, most)]),
         knobs: Knobs {
-            heartbeat: None,
+            ttl: Some(Knob {
+                most: Some(most),
+                ..seconds(&ttl.key, 10, Write::YamlUnits)
+            }),
+            ..Knobs::default()
+        },
+        shares: Shares {
+            heartbeat: Some(2),
             renew_timeout: None,
-            ttl: Some((seconds(&ttl.key, 10, Write::YamlUnits), (1, 2))),
         },
         ..reader.subject(ttl, heartbeat, no_timeout("the Go client"))
     })
+}
+
+fn bounds(subject: &Subject, least: Duration, most: Duration) -> Check {
+    let ttl = subject.ttl.span;
+    own(
+        "session-ttl",
+        (least..=most).contains(&ttl),
+        format!("Consul takes session TTLs from 10 s to 24 h, and this is {ttl:?}"),
+        match ttl > most {
+            true => "a TTL of at most 24h",
+            false => "a TTL of at least 10s; a faster takeover needs another store",
+        },
+        subject.ttl.line,
+    )
 }

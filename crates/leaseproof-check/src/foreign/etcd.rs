@@ -1,7 +1,7 @@
 //! An etcd session (`concurrency.NewSession`, `etcdctl lock`): a lease that the client keeps alive each third of its TTL.
 
-use super::reader::{Reader, SECOND, derived, no_timeout, part, seconds};
-use crate::subject::{Knobs, Subject, Write};
+use super::reader::{Reader, SECOND, derived, no_timeout, seconds};
+use crate::subject::{Knobs, Shares, Subject, Write, part};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &["etcd-session-ttl", "etcd.session.ttl", "etcd-lease-ttl"];
@@ -28,9 +28,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
     Ok(Subject {
         store: Some((reader.facts)("etcd://127.0.0.1")?),
         knobs: Knobs {
-            heartbeat: None,
+            ttl: Some(seconds(&ttl.key, 2, Write::AssignSeconds)),
+            ..Knobs::default()
+        },
+        shares: Shares {
+            heartbeat: Some(3),
             renew_timeout: None,
-            ttl: Some((seconds(&ttl.key, 2, Write::AssignSeconds), (1, 3))),
         },
         ..reader.subject(ttl, heartbeat, no_timeout("clientv3"))
     })

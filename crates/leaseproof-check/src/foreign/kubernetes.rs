@@ -5,7 +5,8 @@
 //! last renewal, and another takes over `leaseDuration` after it saw that.
 
 use super::reader::{Reader, own, told};
-use crate::subject::{Knob, Knobs, Subject, Write};
+use crate::report::Check;
+use crate::subject::{Knob, Knobs, Rules, Subject, Write};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &[
@@ -41,18 +42,47 @@ const JITTER: f64 = 1.2;
 pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
     let number =
         |names: [&str; 3], default: u64, whose: &str| reader.number(&names, None, Duration::from_secs(default), whose);
-    let mut ttl = number(LEASE, 15, "--leader-elect-lease-duration, 15s")?;
-    let mut renew = number(DEADLINE, 10, "--leader-elect-renew-deadline, 10s")?;
-    let mut retry = number(RETRY, 2, "--leader-elect-retry-period, 2s")?;
-    for (number, given) in [
-        (&mut ttl, reader.given.ttl),
-        (&mut renew, reader.given.renew_timeout),
-        (&mut retry, reader.given.heartbeat),
-    ] {
-        number.span = given.unwrap_or(number.span);
+    let ttl = number(LEASE, 15, "--leader-elect-lease-duration, 15s")?;
+    let renew = number(DEADLINE, 10, "--leader-elect-renew-deadline, 10s")?;
+    let retry = number(RETRY, 2, "--leader-elect-retry-period, 2s")?;
+    let mut told_of = Vec::new();
+    if let Some(off) = reader
+        .set(&["leaderElect", "leader-elect"])?
+        .filter(|it| it.value == "false")
+    {
+        let says = "leader election is switched off here: with more than one replica all of them lead";
+        told_of.push(told("leader-elect", says, Some(off.line)));
     }
+    let knob = |key: &str, least: Duration| Knob {
+        key: key.to_owned(),
+        step: Duration::from_millis(1),
+        least,
+        most: None,
+        // The names of the flags begin so, those of the fields never.
+        write: match key.starts_with("leader-elect") {
+            true => Write::Flag,
+            false => Write::YamlUnits,
+        },
+        times: 1,
+    };
+    Ok(Subject {
+        own: told_of,
+        rules: Rules::new(rules),
+        knobs: Knobs {
+            heartbeat: Some(knob(&retry.key, Duration::from_millis(500))),
+            renew_timeout: Some(knob(&renew.key, Duration::from_secs(1))),
+            ttl: Some(knob(&ttl.key, Duration::from_secs(1))),
+            ..Knobs::default()
+        },
+        ..reader.subject(ttl, retry, renew)
+    })
+}
+
+/// What client-go refuses to start with.
+fn rules(subject: &Subject) -> Vec<Check> {
+    let (ttl, renew, retry) = (&subject.ttl, &subject.renew_timeout, &subject.heartbeat);
     let least = retry.span.mul_f64(JITTER);
-    let mut rules = vec![
+    vec![
         own(
             "lease-over-deadline",
             ttl.span > renew.span,
@@ -73,36 +103,5 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
             "a shorter retryPeriod",
             retry.line,
         ),
-    ];
-    if let Some(off) = reader
-        .set(&["leaderElect", "leader-elect"])?
-        .filter(|it| it.value == "false")
-    {
-        let says = "leader election is switched off here: with more than one replica all of them lead";
-        rules.push(told("leader-elect", says, Some(off.line)));
-    }
-    let knob = |key: &str, step: u64, least: Duration| Knob {
-        key: key.to_owned(),
-        step: Duration::from_millis(step),
-        least,
-        // The names of the flags begin so, those of the fields never.
-        write: match key.starts_with("leader-elect") {
-            true => Write::Flag,
-            false => Write::YamlUnits,
-        },
-        times: 1,
-    };
-    Ok(Subject {
-        own: rules,
-        knobs: Knobs {
-            heartbeat: Some(knob(&retry.key, 100, Duration::from_millis(500))),
-            renew_timeout: Some(knob(
-                &renew.key,
-                500,
-                least.max(Duration::from_secs(1)) + Duration::from_millis(1),
-            )),
-            ttl: Some((knob(&ttl.key, 1000, Duration::from_secs(1)), (0, 1))),
-        },
-        ..reader.subject(ttl, retry, renew)
-    })
+    ]
 }

@@ -4,7 +4,8 @@
 //! own rule, `loop_wait + 2 * retry_timeout <= ttl`, and leaves the pause what is left.
 
 use super::reader::{Reader, SECOND, own, seconds, told};
-use crate::subject::{Knob, Knobs, Number, Origin, Subject, Write};
+use crate::report::Check;
+use crate::subject::{Knob, Knobs, Number, Origin, Rules, Subject, Write};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &["loop_wait", "retry_timeout", "bootstrap.dcs.ttl"];
@@ -32,31 +33,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         },
         ..retry.clone()
     };
-    let mut rules = vec![own(
-        "patroni-rule",
-        loop_wait.span + twice.span <= ttl.span,
-        format!(
-            "Patroni demands loop_wait ({:?}) + 2 × retry_timeout ({:?}) ≤ ttl ({:?})",
-            loop_wait.span, retry.span, ttl.span
-        ),
-        "a shorter loop_wait or retry_timeout",
-        retry.line.or(loop_wait.line).or(ttl.line),
-    )];
-    for (number, least) in [(&ttl, 20), (&loop_wait, 1), (&retry, 3)] {
-        if number.span < Duration::from_secs(least) {
-            let says = format!(
-                "Patroni takes no {} below {least} s, and it is {:?}",
-                number.key, number.span
-            );
-            rules.push(own(
-                "patroni-least",
-                false,
-                says,
-                "the least that it takes, or more",
-                number.line,
-            ));
-        }
-    }
+    let mut told_of = Vec::new();
     if reader
         .settings
         .find(&["consul.host", "consul.url", "consul.port"])
@@ -64,10 +41,11 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         .is_some()
     {
         let says = "Patroni asks Consul for a session of half the ttl, since Consul may let it live for twice as long";
-        rules.push(told("consul-ttl", says, ttl.line));
+        told_of.push(told("consul-ttl", says, ttl.line));
     }
     Ok(Subject {
-        own: rules,
+        own: told_of,
+        rules: Rules::new(rules),
         knobs: Knobs {
             heartbeat: Some(seconds("loop_wait", 1, Write::YamlSeconds)),
             renew_timeout: Some(Knob {
@@ -75,8 +53,42 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
                 times: 2,
                 ..seconds("retry_timeout", 6, Write::YamlSeconds)
             }),
-            ttl: Some((seconds("ttl", 20, Write::YamlSeconds), (0, 1))),
+            ttl: Some(seconds("ttl", 20, Write::YamlSeconds)),
+            ..Knobs::default()
         },
         ..reader.subject(ttl, loop_wait, twice)
     })
+}
+
+/// What Patroni itself demands.
+fn rules(subject: &Subject) -> Vec<Check> {
+    let (ttl, loop_wait, twice) = (&subject.ttl, &subject.heartbeat, &subject.renew_timeout);
+    let retry = twice.span / 2;
+    let mut rules = vec![own(
+        "patroni-rule",
+        loop_wait.span + twice.span <= ttl.span,
+        format!(
+            "Patroni demands loop_wait ({:?}) + 2 × retry_timeout ({retry:?}) ≤ ttl ({:?})",
+            loop_wait.span, ttl.span
+        ),
+        "a shorter loop_wait or retry_timeout",
+        twice.line.or(loop_wait.line).or(ttl.line),
+    )];
+    for (key, span, least, line) in [
+        (ttl.key.as_str(), ttl.span, 20, ttl.line),
+        (&loop_wait.key, loop_wait.span, 1, loop_wait.line),
+        ("retry_timeout", retry, 3, twice.line),
+    ] {
+        if span < Duration::from_secs(least) {
+            let says = format!("Patroni takes no {key} below {least} s, and it is {span:?}");
+            rules.push(own(
+                "patroni-least",
+                false,
+                says,
+                "the least that it takes, or more",
+                line,
+            ));
+        }
+    }
+    rules
 }

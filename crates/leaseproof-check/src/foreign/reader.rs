@@ -6,7 +6,7 @@ use super::time::span;
 use crate::connection::Connection;
 use crate::given::Given;
 use crate::report::{Answer, Check};
-use crate::subject::{Knob, Knobs, Number, Origin, Subject, Write};
+use crate::subject::{Knob, Knobs, Number, Origin, Rules, Shares, Subject, Write};
 use leaseproof_model::store::StoreFacts;
 use std::cell::RefCell;
 use std::time::Duration;
@@ -114,10 +114,15 @@ impl Reader<'_> {
             "no setting of {} was found in it, and its defaults alone ({all}) say nothing of this file",
             self.kind
         );
-        Some(
-            Check::new("settings", Answer::CannotTell, says)
-                .remedy("name the file that has them, or give the numbers: --ttl, --heartbeat, --renew-timeout"),
-        )
+        let remedy = match self.kind {
+            // client-go has no defaults: those are the program's, and no file names the program.
+            "kubernetes" => {
+                "name the file that has them; where the program's own are in force, give those: --ttl (leaseDuration), \
+                 --renew-timeout (renewDeadline) and --heartbeat (retryPeriod); kube-scheduler's are 15s, 10s and 2s"
+            }
+            _ => "name the file that has them, or give the numbers: --ttl, --heartbeat, --renew-timeout",
+        };
+        Some(Check::new("settings", Answer::CannotTell, says).remedy(remedy))
     }
 
     /// Commands that run with a default where no option is named.
@@ -204,6 +209,8 @@ impl Reader<'_> {
             connection: Connection::default(),
             unread: None,
             own: Vec::new(),
+            rules: Rules::default(),
+            shares: Shares::default(),
             knobs: Knobs::default(),
         }
     }
@@ -217,12 +224,6 @@ fn is_name(text: &str) -> bool {
             && part.chars().all(|c| c.is_alphanumeric() || c == '_')
     };
     !text.is_empty() && text.split('.').all(simple)
-}
-
-/// A part of a TTL, rounded up to the millisecond: the greater heartbeat is the safe one.
-pub(super) fn part(ttl: Duration, of: u32) -> Duration {
-    let millis = (ttl / of).as_nanos().div_ceil(1_000_000);
-    Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
 }
 
 /// A number that follows from others.
@@ -245,6 +246,7 @@ pub(super) fn seconds(key: &str, least: u64, write: Write) -> Knob {
         key: key.to_owned(),
         step: Duration::from_secs(1),
         least: Duration::from_secs(least),
+        most: None,
         write,
         times: 1,
     }

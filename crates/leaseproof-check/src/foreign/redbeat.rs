@@ -4,7 +4,8 @@
 use super::reader::{Reader, SECOND, no_timeout, own, seconds};
 use super::settings::Setting;
 use super::time::span;
-use crate::subject::{Knobs, Number, Origin, Subject, Write};
+use crate::report::Check;
+use crate::subject::{Knobs, Number, Origin, Rules, Subject, Write};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &[
@@ -33,7 +34,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         Some(setting) => Some(product(reader, &setting, &interval)?),
         None => None,
     };
-    let is_written = written.is_some() || reader.given.ttl.is_some();
+    let follows = match &written {
+        Some(_) => reader
+            .set(TIMEOUT)?
+            .is_some_and(|it| factors(&it.value).any(is_interval)),
+        None => true,
+    };
     let mut ttl = written.unwrap_or_else(|| {
         let whose = "redbeat's redbeat_lock_timeout, 5 × the interval";
         Number::new(
@@ -48,22 +54,13 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
     let timeout = reader
         .optional(&["redbeat_redis_options.socket_timeout", "socket_timeout"], SECOND)?
         .unwrap_or_else(|| no_timeout("redis-py"));
-    let mut rules = vec![own(
-        "lock-over-interval",
-        ttl.span > interval.span,
-        format!(
-            "the lock ({:?}) must outlive the longest sleep of the scheduler ({:?})",
-            ttl.span, interval.span
-        ),
-        "a shorter beat_max_loop_interval",
-        interval.line.or(ttl.line),
-    )];
+    let mut told_of = Vec::new();
     if let Some(off) = reader
         .set(&["redbeat_lock_key"])?
         .filter(|it| it.value == "None" || it.value == "null")
     {
         let says = "redbeat_lock_key is none: no lock is taken, and two schedulers send every task twice".to_owned();
-        rules.push(own(
+        told_of.push(own(
             "lock-key",
             false,
             says,
@@ -73,26 +70,50 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
     }
     Ok(Subject {
         store: Some((reader.facts)("redis://127.0.0.1")?),
-        own: rules,
+        own: told_of,
+        rules: Rules::new(|subject| vec![outlives(subject)]),
         knobs: Knobs {
-            // A default lock time-out follows the interval.
-            heartbeat: is_written.then(|| seconds("beat_max_loop_interval", 1, Write::AssignSeconds)),
-            renew_timeout: None,
-            ttl: Some((seconds("redbeat_lock_timeout", 1, Write::AssignSeconds), (0, 1))),
+            // Where the lock's time-out is a multiple of the interval, a shorter one takes from both.
+            heartbeat: (!follows || reader.given.ttl.is_some())
+                .then(|| seconds("beat_max_loop_interval", 1, Write::AssignSeconds)),
+            ttl: Some(seconds("redbeat_lock_timeout", 1, Write::AssignSeconds)),
+            ..Knobs::default()
         },
         ..reader.subject(ttl, interval, timeout)
     })
+}
+
+/// The lock must be there when the scheduler wakes.
+fn outlives(subject: &Subject) -> Check {
+    let (ttl, interval) = (&subject.ttl, &subject.heartbeat);
+    own(
+        "lock-over-interval",
+        ttl.span > interval.span,
+        format!(
+            "the lock ({:?}) must outlive the longest sleep of the scheduler ({:?})",
+            ttl.span, interval.span
+        ),
+        "a shorter beat_max_loop_interval",
+        interval.line.or(ttl.line),
+    )
+}
+
+fn factors(value: &str) -> impl Iterator<Item = &str> {
+    value.split('*').map(str::trim)
+}
+
+fn is_interval(factor: &str) -> bool {
+    INTERVAL
+        .iter()
+        .any(|name| factor.eq_ignore_ascii_case(name) || factor.ends_with(&format!(".{name}")))
 }
 
 /// `1500`, `5 * 60`, `beat_max_loop_interval * 5`.
 fn product(reader: &Reader<'_>, setting: &Setting, interval: &Number) -> Result<Number, String> {
     let place = |says: String| format!("{}:{}: redbeat_lock_timeout: {says}", reader.file, setting.line);
     let mut seconds = 1.0;
-    for factor in setting.value.split('*').map(str::trim) {
-        let named = INTERVAL
-            .iter()
-            .any(|name| factor.eq_ignore_ascii_case(name) || factor.ends_with(&format!(".{name}")));
-        seconds *= match named {
+    for factor in factors(&setting.value) {
+        seconds *= match is_interval(factor) {
             true => interval.span.as_secs_f64(),
             false => span(factor, SECOND).map_err(place)?.as_secs_f64(),
         };

@@ -1,7 +1,7 @@
 //! Redisson: a watchdog renews a lock that was taken without a lease time, each third of `lockWatchdogTimeout`.
 
-use super::reader::{MILLI, Reader, derived, part, told};
-use crate::subject::{Knob, Knobs, Subject, Write};
+use super::reader::{MILLI, Reader, derived, told};
+use crate::subject::{Knob, Knobs, Shares, Subject, Write, part};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &[
@@ -34,10 +34,11 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         "Redisson renews each lockWatchdogTimeout / 3",
     );
     let timeout = reader.number(TIMEOUT, MILLI, Duration::from_secs(3), "Redisson's timeout, 3000 ms")?;
-    let millis = |key: &str, step: u64| Knob {
+    let millis = |key: &str| Knob {
         key: key.to_owned(),
-        step: Duration::from_millis(step),
+        step: Duration::from_millis(1),
         least: Duration::from_millis(100),
+        most: None,
         write: Write::YamlMillis,
         times: 1,
     };
@@ -50,9 +51,13 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         store: Some((reader.facts)("redis://127.0.0.1")?),
         own: vec![told("lease-time", says, line), told("watchdog", stops, None)],
         knobs: Knobs {
-            heartbeat: None,
-            renew_timeout: Some(millis("timeout", 100)),
-            ttl: Some((millis("lockWatchdogTimeout", 1000), (1, 3))),
+            renew_timeout: Some(millis(timeout.key.rsplit('.').next().unwrap_or("timeout"))),
+            ttl: Some(millis("lockWatchdogTimeout")),
+            ..Knobs::default()
+        },
+        shares: Shares {
+            heartbeat: Some(3),
+            renew_timeout: None,
         },
         ..reader.subject(ttl, heartbeat, timeout)
     })

@@ -1,9 +1,9 @@
 //! ShedLock: a lock that nobody renews, unless by a `KeepAliveLockProvider`. It must outlive the whole run.
 
-use super::reader::{MILLI, Reader, derived, no_timeout, own, part, seconds, told};
+use super::reader::{MILLI, Reader, derived, no_timeout, own, seconds, told};
 use super::settings::Setting;
 use crate::report::{Answer, Check};
-use crate::subject::{Knobs, Number, Origin, Subject, Write};
+use crate::subject::{Knobs, Number, Origin, Rules, Shares, Subject, Write, part};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &[
@@ -64,44 +64,23 @@ fn one(reader: &Reader<'_>, setting: Option<&Setting>, name: Option<String>) -> 
     }
     let line = ttl.line;
     let kept_alive = reader.text.contains("KeepAliveLockProvider");
-    let mut rules = Vec::new();
+    let mut told_of = Vec::new();
     let at_least = reader
         .settings
         .find(&["lockAtLeastFor"])
-        .find(|it| Some(it.line) == line);
-    if let Some(least) = at_least {
-        let least = reader.number_of(least, MILLI)?;
-        let says = format!(
-            "ShedLock demands lockAtLeastFor ({:?}) ≤ lockAtMostFor ({:?})",
-            least.span, ttl.span
-        );
-        rules.push(own(
-            "at-least-at-most",
-            least.span <= ttl.span,
-            says,
-            "a shorter lockAtLeastFor",
-            line,
-        ));
-    }
+        .find(|it| Some(it.line) == line)
+        .map(|least| reader.number_of(least, MILLI))
+        .transpose()?;
     let heartbeat = match (kept_alive, reader.given.longest_run) {
-        (true, _) => {
-            let says = format!(
-                "a KeepAliveLockProvider takes no lockAtMostFor below 30 s, and it is {:?}",
-                ttl.span
-            );
-            if ttl.span < LEAST_KEPT_ALIVE {
-                rules.push(own("keep-alive", false, says, "30 s or more", line));
-            }
-            derived(
-                "half of it",
-                part(ttl.span, 2),
-                "KeepAliveLockProvider extends it in the middle of lockAtMostFor",
-            )
-        }
+        (true, _) => derived(
+            "half of it",
+            part(ttl.span, 2),
+            "KeepAliveLockProvider extends it in the middle of lockAtMostFor",
+        ),
         (false, Some(run)) => Number::new("the longest run", run, Origin::CommandLine),
         (false, None) => {
             let says = "nobody renews this lock, so it must outlive the longest run of the job, and that is not said";
-            rules.push(
+            told_of.push(
                 Check::new("longest-run", Answer::CannotTell, says)
                     .at(line)
                     .remedy("measure it, and give it: --longest-run 4m"),
@@ -113,23 +92,50 @@ fn one(reader: &Reader<'_>, setting: Option<&Setting>, name: Option<String>) -> 
             )
         }
     };
-    rules.push(told(
+    told_of.push(told(
         "clocks",
         "ShedLock's times are wall-clock times of the applications' hosts, unless its provider uses the database's \
          (usingDbTime): allow for their drift with --max-clock-drift",
         line,
     ));
     let key = ttl.key.clone();
-    let share = if kept_alive { (1, 2) } else { (0, 1) };
     Ok(Subject {
         name,
         renewed: kept_alive,
-        own: rules,
+        own: told_of,
+        rules: Rules::new(move |subject| rules(subject, at_least.as_ref())),
         knobs: Knobs {
-            heartbeat: None,
+            ttl: Some(seconds(&key, 1, Write::Iso)),
+            ..Knobs::default()
+        },
+        shares: Shares {
+            heartbeat: kept_alive.then_some(2),
             renew_timeout: None,
-            ttl: Some((seconds(&key, 1, Write::Iso), share)),
         },
         ..reader.subject(ttl, heartbeat, no_timeout("ShedLock"))
     })
+}
+
+/// What ShedLock itself demands.
+fn rules(subject: &Subject, at_least: Option<&Number>) -> Vec<Check> {
+    let (ttl, line) = (subject.ttl.span, subject.ttl.line);
+    let mut rules = Vec::new();
+    if let Some(least) = at_least {
+        let says = format!(
+            "ShedLock demands lockAtLeastFor ({:?}) ≤ lockAtMostFor ({ttl:?})",
+            least.span
+        );
+        rules.push(own(
+            "at-least-at-most",
+            least.span <= ttl,
+            says,
+            "a shorter lockAtLeastFor",
+            line,
+        ));
+    }
+    if subject.renewed && ttl < LEAST_KEPT_ALIVE {
+        let says = format!("a KeepAliveLockProvider takes no lockAtMostFor below 30 s, and it is {ttl:?}");
+        rules.push(own("keep-alive", false, says, "30 s or more", line));
+    }
+    rules
 }

@@ -3,9 +3,9 @@
 //! The client pings after a third of it without traffic, and gives a server up that is silent for two thirds: a ping
 //! may take a third before it has failed.
 
-use super::reader::{MILLI, Reader, derived, own, part};
+use super::reader::{MILLI, Reader, derived, own};
 use crate::report::{Answer, Check};
-use crate::subject::{Knob, Knobs, Number, Origin, Subject, Write};
+use crate::subject::{Knob, Knobs, Number, Origin, Shares, Subject, Write, part};
 use std::time::Duration;
 
 pub(super) const MARKS: &[&str] = &[
@@ -78,6 +78,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         key: ttl.key.clone(),
         step: tick.span.max(Duration::from_millis(1)),
         least: least.span,
+        most: Some(most.span),
         write: Write::YamlMillis,
         times: 1,
     };
@@ -95,9 +96,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
         store: Some(facts),
         own: rules,
         knobs: Knobs {
-            heartbeat: None,
-            renew_timeout: None,
-            ttl: Some((knob, (2, 3))),
+            ttl: Some(knob),
+            ..Knobs::default()
+        },
+        shares: Shares {
+            heartbeat: Some(3),
+            renew_timeout: Some(3),
         },
         ..reader.subject(ttl, heartbeat, timeout)
     })
