@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
@@ -10,6 +11,7 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 
 class Failure(Exception):
@@ -17,12 +19,20 @@ class Failure(Exception):
 
 
 def free_ports(count):
-    """Ports that were free just now; all bound at once, so that they differ."""
+    """Ports that were free just now, outside of the range that outgoing connections are given: one of those would have
+    it before the server does."""
+    range_ = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text(encoding="ascii").split()
+    outgoing = range(int(range_[0]), int(range_[1]) + 1)
+    apart = [port for port in range(10_000, 65_536) if port not in outgoing] or list(range(10_000, 65_536))
     with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for probe in probes:
-            probe.bind(("127.0.0.1", 0))
-        return [probe.getsockname()[1] for probe in probes]
+        ports = []
+        while len(ports) < count:
+            probe = stack.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                port = random.choice(apart)
+                probe.bind(("127.0.0.1", port))
+                ports.append(port)
+        return ports
 
 
 class Server:

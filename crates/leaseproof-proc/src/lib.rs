@@ -13,6 +13,7 @@ pub mod identity;
 pub mod limits;
 pub mod maps;
 pub mod pidfd;
+pub mod ports;
 pub mod priority;
 pub mod schedule;
 mod sock_diag;

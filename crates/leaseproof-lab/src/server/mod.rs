@@ -23,7 +23,6 @@ use leaseproof_proc::identity;
 use leaseproof_store::StoreUrl;
 use member::Member;
 use std::io;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -229,15 +228,7 @@ impl Server {
 
 /// Ports that nobody listens on now.
 fn free_ports(members: usize) -> io::Result<Vec<Ports>> {
-    // All are bound at once, so that they differ.
-    let listeners: Vec<TcpListener> = (0..members * 3)
-        .map(|_| TcpListener::bind(("127.0.0.1", 0)))
-        .collect::<io::Result<_>>()?;
-    let ports: Vec<u16> = listeners
-        .iter()
-        .map(|listener| Ok(listener.local_addr()?.port()))
-        .collect::<io::Result<_>>()?;
-    Ok(ports
+    Ok(leaseproof_proc::ports::free(members * 3)?
         .chunks_exact(3)
         .map(|three| Ports {
             client: three[0],

@@ -8,7 +8,7 @@
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -51,14 +51,7 @@ impl ConsulServer {
         let mut last = String::new();
         // Another process may take a free port first.
         for _ in 0..5 {
-            let listeners: Vec<TcpListener> = (0..4)
-                .map(|_| TcpListener::bind("127.0.0.1:0").expect("loopback has a free port"))
-                .collect();
-            let ports: Vec<u16> = listeners
-                .iter()
-                .map(|listener| listener.local_addr().expect("an address").port())
-                .collect();
-            drop(listeners);
+            let ports = leaseproof_proc::ports::free(4).expect("loopback has free ports");
             let [port, server, serf, free] = ports[..] else {
                 unreachable!("four were asked for")
             };

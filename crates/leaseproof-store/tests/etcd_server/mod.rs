@@ -9,7 +9,7 @@
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::ffi::OsString;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -52,10 +52,8 @@ fn program(variable: &str, name: &str) -> PathBuf {
 }
 
 fn free_ports() -> [u16; 2] {
-    // Both are bound at once, so that they differ.
-    [0; 2]
-        .map(|_| TcpListener::bind("127.0.0.1:0").expect("loopback has a free port"))
-        .map(|listener| listener.local_addr().expect("a bound socket has an address").port())
+    let ports = leaseproof_proc::ports::free(2).expect("loopback has free ports");
+    [ports[0], ports[1]]
 }
 
 /// It syncs its log at each change: where memory can be had as a folder, that costs nothing.

@@ -13,7 +13,6 @@
 use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::fs::Permissions;
 use std::io::Write;
-use std::net::TcpListener;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -65,11 +64,6 @@ fn program(variable: &str, name: &str) -> PathBuf {
         .map(|folder| folder.join(name))
         .find(|path| path.is_file())
         .unwrap_or_else(|| PathBuf::from(name))
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-    listener.local_addr().expect("a bound socket has an address").port()
 }
 
 /// As this user, or as nobody where this one is root; ends with the thread that starts it.
@@ -136,7 +130,7 @@ impl PostgresServer {
         let mut last = String::new();
         // Another process may take the free port first.
         for _ in 0..5 {
-            let port = free_port();
+            let port = leaseproof_proc::ports::one().expect("loopback has a free port");
             let mut child = spawn(&folder, port, &settings)?;
             match wait_ready(&mut child, &folder) {
                 Ok(()) => {

@@ -5,7 +5,7 @@
 
 use crate::redis_server::RedisServer;
 use std::collections::BTreeMap;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,11 +26,6 @@ pub fn wait_until(what: &str, mut is: impl FnMut() -> bool) {
     }
 }
 
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-    listener.local_addr().expect("a bound socket has an address").port()
-}
-
 /// The field of an answer that is a list of names and values.
 fn field(answer: &str, name: &str) -> Option<String> {
     let lines: Vec<&str> = answer.lines().collect();
@@ -49,7 +44,7 @@ impl Sentinel {
     fn start(primary: u16, down_after: Duration, password: &str) -> Result<Self, String> {
         let program = std::env::var_os("LEASEPROOF_REDIS_SERVER").unwrap_or_else(|| "redis-server".into());
         let folder = tempfile::tempdir().map_err(|error| format!("no folder for a Sentinel: {error}"))?;
-        let port = free_port();
+        let port = leaseproof_proc::ports::one().expect("loopback has a free port");
         let (service, down_after) = (SERVICE, down_after.as_millis());
         let mut settings = format!(
             "port {port}\nbind 127.0.0.1\nsentinel monitor \"{service}\" 127.0.0.1 {primary} 2\n\
@@ -213,7 +208,7 @@ pub fn cluster() -> Result<Vec<RedisServer>, String> {
     let mut servers = Vec::new();
     let mut buses = Vec::new();
     for _ in 0..3 {
-        let bus = free_port();
+        let bus = leaseproof_proc::ports::one().expect("loopback has a free port");
         let settings = ["--cluster-enabled", "yes", "--cluster-port", &bus.to_string()];
         servers.push(RedisServer::start_with(&settings)?);
         buses.push(bus);

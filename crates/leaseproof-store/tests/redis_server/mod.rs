@@ -9,7 +9,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -31,11 +31,6 @@ pub fn skip(test: &str, why: &str) {
 
 fn program(variable: &str, name: &str) -> PathBuf {
     std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from)
-}
-
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-    listener.local_addr().expect("a bound socket has an address").port()
 }
 
 impl RedisServer {
@@ -61,7 +56,7 @@ impl RedisServer {
         let mut last = String::new();
         // Another process may take the free port first.
         for _ in 0..5 {
-            let port = free_port();
+            let port = leaseproof_proc::ports::one().expect("loopback has a free port");
             let mut child = spawn(&program, port, &folder, &arguments)?;
             match wait_ready(&mut child, port) {
                 Ok(()) => {

@@ -9,7 +9,7 @@
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 use std::cell::RefCell;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
@@ -47,9 +47,7 @@ impl ZooKeeperServer {
         let mut last = String::new();
         // Another process may take the free port first.
         for _ in 0..5 {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-            let port = listener.local_addr().expect("a bound socket has an address").port();
-            drop(listener);
+            let port = leaseproof_proc::ports::one().expect("loopback has a free port");
             let data = folder.path().join(port.to_string());
             let tick = TICK.as_millis();
             let config = format!(
@@ -79,15 +77,7 @@ impl ZooKeeperServer {
 
     /// Starts an ensemble of three.
     pub fn start_ensemble() -> Result<[Self; 3], String> {
-        let free = || {
-            let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
-            let port = listener.local_addr().expect("a bound socket has an address").port();
-            (listener, port)
-        };
-        // All are bound at once, so that they differ.
-        let bound: Vec<_> = (0..9).map(|_| free()).collect();
-        let ports: Vec<u16> = bound.iter().map(|(_, port)| *port).collect();
-        drop(bound);
+        let ports = leaseproof_proc::ports::free(9).expect("loopback has free ports");
         let all: Vec<String> = (1..=3)
             .map(|id| format!("server.{id}=127.0.0.1:{}:{}", ports[id + 2], ports[id + 5]))
             .collect();
