@@ -6,7 +6,7 @@
 //! A span of readings is taken (`sampling`, at the `pace` of the bound), and the rest is pure:
 //! [`sample`] compares two readings, [`steps`] goes through all of them, [`renewals`] places what it
 //! found, [`view`] is the lease as they show it, [`against`] sets it beside a plan, [`side`] says which
-//! side to look at first, `missing` what would tell more, `holder` whether the named process is seen to hold, [`answer`] gives the verdict. `host` looks at the owner's process, `keep`
+//! side to look at first ([`overdue`]: who had already missed renewals before the store fell silent), `missing` what would tell more, `holder` whether the named process is seen to hold, [`answer`] gives the verdict. `host` looks at the owner's process, `keep`
 //! writes the evidence down before anything is judged.
 
 pub mod against;
@@ -16,6 +16,7 @@ mod host;
 mod keep;
 mod missing;
 pub mod offset;
+pub mod overdue;
 pub mod pace;
 pub mod renewals;
 mod run;

@@ -5,6 +5,7 @@ use super::answer::{answer, findings};
 use super::holder::suspects;
 use super::host::Host;
 use super::keep::Keep;
+use super::overdue::slowest;
 use super::sample::Sample;
 use super::sampling;
 use super::settings::{MONITOR_LINES, Progress, Settings};
@@ -209,6 +210,7 @@ fn judge(settings: &Settings, store: Option<&dyn Inspect>, mut seen: Seen) -> In
         owner: owner.as_ref(),
         others: &others,
         addresses: &seen.addresses,
+        slowest: slowest(&seen.samples),
     };
     let first: FirstLook = first_look(&evidence);
     let findings = findings(&evidence, &seen.samples, &steps);

@@ -2,9 +2,10 @@
 
 use super::against::{longest_allowed, shortened};
 use super::missing::missing;
+use super::overdue::overdue;
 use crate::in_force::of;
 use leaseproof_model::budget::Budget;
-use leaseproof_model::inspect::lease_view::{Change, Gap, Happened, LeaseView};
+use leaseproof_model::inspect::lease_view::{Change, Gap, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
 use leaseproof_model::inspect::plan_view::PlanView;
 use leaseproof_model::inspect::store_view::StoreView;
@@ -32,6 +33,8 @@ pub struct Evidence<'a> {
     pub others: &'a [OwnerView],
     /// The near ends of the named processes' connections when the store was asked for its list of them.
     pub addresses: &'a [String],
+    /// From when to when the slowest answer was waited for, in ms from the first reading.
+    pub slowest: Option<(f64, f64)>,
 }
 
 /// A round trip longer than this, and ten times the usual one, is told.
@@ -61,9 +64,11 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     if let Some(owner) = seen.owner {
         reasons.extend(by_sockets(owner, seen.lease));
     }
-    // What the store did once the lease was over explains no end of it: it is told beside.
-    let (of_store, afterwards): (Vec<_>, Vec<_>) = by_store(seen).into_iter().partition(|it| it.while_held);
+    // What the store did once the lease was over, or renewals were overdue, explains no end of it: it is told beside.
+    let (of_store, afterwards): (Vec<_>, Vec<_>) = by_store(seen).into_iter().partition(|it| it.may_explain);
     reasons.extend(of_store.into_iter().map(|it| (Side::Store, it.says)));
+    // A busy host makes every process wait a little: what the store or the network did is said first.
+    reasons.extend(seen.owner.and_then(|owner| starved(owner, seen.lease)));
     let renewals = by_renewals(seen);
     // What the store lost explains a gap that is not much longer than itself, where it could cost a renewal at all; it
     // is else told beside.
@@ -73,7 +78,10 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     let costly = seen
         .lease
         .is_some_and(|lease| costs_a_renewal(longest, seen.budget, lease));
-    let (before, after) = match (costly, longest * 2.0 > gap_ms) {
+    let in_time = seen.slowest.is_none_or(|(from_ms, _)| {
+        seen.lease.is_none_or(|lease| !is_after_the_end(lease, from_ms)) && overdue(seen, from_ms).is_none()
+    });
+    let (before, after) = match (costly && in_time, longest * 2.0 > gap_ms) {
         (true, true) => (slow, None),
         _ => (None, slow),
     };
@@ -92,22 +100,19 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     }
 }
 
-fn by_process(owner: &OwnerView) -> Vec<(Side, String)> {
-    let mut reasons = Vec::new();
-    match owner.state {
-        OwnerState::Running => {}
-        _ => reasons.push((Side::Owner, owner.says.clone())),
-    }
-    if let (Shown::Is(waited), Shown::Is(ran)) = (&owner.waited_for_cpu_ms, &owner.ran_ms)
-        && *waited > ran * 2.0
-        && *waited > 1000.0 * STARVED
-    {
-        reasons.push((
-            Side::Owner,
-            format!("its threads ran for {ran:.0} ms and waited {waited:.0} ms for a CPU: it is starved"),
-        ));
-    }
-    reasons
+fn by_process(owner: &OwnerView) -> Option<(Side, String)> {
+    (owner.state != OwnerState::Running).then(|| (Side::Owner, owner.says.clone()))
+}
+
+/// It could have run and had no CPU for a good part of the span, and for longer than it ran: less than that costs no
+/// renewal, however much of it a long look adds up.
+fn starved(owner: &OwnerView, lease: Option<&LeaseView>) -> Option<(Side, String)> {
+    let span_ms = lease?.watched.span_ms;
+    let (Shown::Is(waited), Shown::Is(ran)) = (&owner.waited_for_cpu_ms, &owner.ran_ms) else {
+        return None;
+    };
+    let says = format!("its threads ran for {ran:.0} ms and waited {waited:.0} ms for a CPU: it is starved");
+    (*waited > ran * 2.0 && *waited > span_ms * STARVED).then_some((Side::Owner, says))
 }
 
 fn by_sockets(owner: &OwnerView, lease: Option<&LeaseView>) -> Vec<(Side, String)> {
@@ -178,8 +183,8 @@ fn by_row(store: &StoreView, seen: &Evidence<'_>) -> Option<(Side, String)> {
 /// Something that the store did.
 struct OfStore {
     says: String,
-    /// Whether the lease was held when it began, or nobody knows.
-    while_held: bool,
+    /// Whether the lease was held when it began, or nobody knows, and no renewals were overdue by then.
+    may_explain: bool,
 }
 
 fn by_store(seen: &Evidence<'_>) -> Vec<OfStore> {
@@ -187,9 +192,10 @@ fn by_store(seen: &Evidence<'_>) -> Vec<OfStore> {
     if let Some(lease) = seen.lease {
         for it in &lease.happened {
             if matches!(it.what, Change::Silent | Change::EpochChanged | Change::ClockStepped) {
+                let late = it.what == Change::Silent && overdue(seen, it.between_ms.0).is_some();
                 reasons.push(OfStore {
                     says: it.says.clone(),
-                    while_held: !is_after_the_end(lease, it),
+                    may_explain: !late && !is_after_the_end(lease, it.between_ms.0),
                 });
             }
         }
@@ -198,19 +204,19 @@ fn by_store(seen: &Evidence<'_>) -> Vec<OfStore> {
         let says = "a replica answers: what it shows may be behind the truth, so look at the primary";
         reasons.push(OfStore {
             says: says.to_owned(),
-            while_held: true,
+            may_explain: true,
         });
     }
     reasons
 }
 
-/// Whether nobody held the lease any more when this began.
-fn is_after_the_end(lease: &LeaseView, it: &Happened) -> bool {
+/// Whether nobody held the lease any more at this moment.
+fn is_after_the_end(lease: &LeaseView, when_ms: f64) -> bool {
     let last = lease
         .happened
         .iter()
         .rev()
-        .find(|other| other.between_ms.1 <= it.between_ms.0 && (other.what.is_end() || other.what.is_begin()));
+        .find(|other| other.between_ms.1 <= when_ms && (other.what.is_end() || other.what.is_begin()));
     last.is_some_and(|other| other.what.is_end())
 }
 
@@ -245,7 +251,7 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     let silences = lease
         .happened
         .iter()
-        .filter(|it| it.what == Change::Silent && !is_after_the_end(lease, it));
+        .filter(|it| it.what == Change::Silent && !is_after_the_end(lease, it.between_ms.0));
     let silent = silences.map(|it| it.between_ms.1 - it.between_ms.0).reduce(f64::max);
     let answered = format!(
         "while the store answered {} of {}, the slowest in {:.1} ms{}",
@@ -255,6 +261,17 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
         silent.map_or_else(String::new, |ms| format!(", and nothing for {ms:.0} ms"))
     );
     let mut reasons = Vec::new();
+    let mut begins = lease.happened.iter().filter(|it| it.what == Change::Silent);
+    let late =
+        begins.find_map(|it| overdue(seen, it.between_ms.0).filter(|_| !is_after_the_end(lease, it.between_ms.0)));
+    if let Some(age) = late {
+        reasons.push((
+            Side::Owner,
+            format!(
+                "two renewals or more were overdue when the store fell silent: it had not been renewed for {age:.0} ms"
+            ),
+        ));
+    }
     for it in &lease.happened {
         if it.what == Change::Expired {
             reasons.push((Side::Owner, format!("its TTL ran out without a renewal, {answered}")));

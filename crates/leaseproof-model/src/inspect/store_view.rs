@@ -215,7 +215,10 @@ pub struct Monitored {
     pub commands: u64,
     /// Whether it ended early, at the bound of lines.
     pub cut: bool,
-    /// The commands that name the key, values left out.
+    /// How many of them name the key.
+    #[serde(default)]
+    pub named_key: u64,
+    /// The first 1000 of those, values left out.
     pub on_key: Vec<MonitoredCommand>,
 }
 

@@ -23,12 +23,18 @@ use std::time::Duration;
 /// The most that the checks of a node may have: one of a thousand services has a few thousand.
 const CHECKS: usize = 8 * 1024 * 1024;
 
+/// What a token lacks that may read a key and not the session that holds it.
+const LACKS: &str = "this token lacks session:read for the session's node, the policy rule \
+                     session_prefix \"\" { policy = \"read\" }";
+
 /// A look through one agent.
 pub(crate) struct Inspector {
     observer: Observer,
     url: ConsulUrl,
     /// The session that held the key when it was looked at last.
     session: Option<String>,
+    /// Whether the token may not read that session.
+    unreadable: bool,
     /// Whether what may be the lock lies beside the key.
     elsewhere: bool,
 }
@@ -39,6 +45,7 @@ impl Inspector {
             observer: Observer::open(url, timeout)?,
             url: url.clone(),
             session: None,
+            unreadable: false,
             elsewhere: false,
         })
     }
@@ -77,8 +84,9 @@ impl Inspector {
         Ok(None)
     }
 
-    /// The session that holds the key. What a token may not see is left out of an answer, not refused.
-    fn session(&mut self) -> Result<Shown<Session>, StoreError> {
+    /// The session that holds the key. What a token may not see is left out of an answer, not refused; a session that ended
+    /// holds no key any more.
+    fn session(&mut self, key: &[u8]) -> Result<Shown<Session>, StoreError> {
         let Some(id) = self.session.clone() else {
             return Ok(Shown::NotByThisStore);
         };
@@ -86,11 +94,23 @@ impl Inspector {
         Ok(match shown {
             Shown::Is(mut found) => match found.pop() {
                 Some(session) => Shown::Is(session),
-                None => Shown::Withheld("it has just ended, or this token lacks session:read for its node".to_owned()),
+                None if self.still_holds(key, &id)? => {
+                    self.unreadable = true;
+                    Shown::Withheld(LACKS.to_owned())
+                }
+                // It has just ended.
+                None => Shown::NotByThisStore,
             },
             Shown::Withheld(why) => Shown::Withheld(why),
             Shown::NotByThisStore => Shown::NotByThisStore,
         })
+    }
+
+    fn still_holds(&mut self, key: &[u8], session: &str) -> Result<bool, StoreError> {
+        let patience = &mut Patience::new(self.observer.timeout);
+        let entry = self.observer.api.entry(text_key(key)?, patience);
+        let entry = entry.map_err(|failed| failed.into_error())?;
+        Ok(entry.as_ref().and_then(Entry::session) == Some(session))
     }
 
     fn checks(&mut self, session: &Session) -> Result<Attribute, StoreError> {
@@ -173,7 +193,7 @@ impl Inspect for Inspector {
         self.observer.read(text_key(key)?)
     }
 
-    fn look(&mut self, _key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
+    fn look(&mut self, key: &[u8], form: &KeyForm, _hints: &Hints) -> Result<StoreView, StoreError> {
         let mut refused = Vec::new();
         let mut attributes = self.observer.server.attributes();
         if self.observer.server.is_hidden() {
@@ -190,7 +210,7 @@ impl Inspect for Inspector {
             }
             _ => Attribute::withheld("servers", "this token may not ask"),
         });
-        match self.session()? {
+        match self.session(key)? {
             Shown::Is(session) => {
                 attributes.push(session_words(self.session.as_deref().unwrap_or_default(), &session));
                 attributes.push(self.checks(&session)?);
@@ -212,6 +232,10 @@ impl Inspect for Inspector {
             None if self.elsewhere => "the key itself is not there".to_owned(),
             None => "no session holds the key: it is free, once a lock-delay is over".to_owned(),
             Some(held) => match held.bound {
+                Some(bound) if self.facts().is_only_the_most(bound) && self.unreadable => format!(
+                    "not shown: {LACKS}; the store grants {} ms at the most",
+                    bound.as_millis()
+                ),
                 Some(bound) if self.facts().is_only_the_most(bound) => format!(
                     "not shown: the session may not be read with this token, and the store grants {} ms at the most",
                     bound.as_millis()

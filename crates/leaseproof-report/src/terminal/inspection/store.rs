@@ -97,10 +97,16 @@ fn monitored(paper: &mut Paper, monitored: &Shown<Monitored>) {
         "monitored",
         &shown(monitored, |it| {
             format!(
-                "{} in {:.1} s, {} of them on the key{}",
+                "{} in {:.1} s, {} of them on the key{}{}",
                 counted(it.commands, "command"),
                 it.watched_ms as f64 / 1000.0,
-                it.on_key.len(),
+                // Of those who wrote the document before it was counted, what they kept.
+                it.named_key.max(it.on_key.len() as u64),
+                if it.on_key.len() > LISTED {
+                    ", the first ten below"
+                } else {
+                    ""
+                },
                 if it.cut { "; ended at the bound of commands" } else { "" }
             )
         }),

@@ -1,0 +1,201 @@
+//! The answer, and the side to look at first.
+
+use crate::seen::renewals;
+use crate::sim::{Deed, redis, span};
+use leaseproof_live::inspect::against::against;
+use leaseproof_live::inspect::answer::{answer, findings};
+use leaseproof_live::inspect::side::{Evidence, first_look};
+use leaseproof_live::inspect::view::{Span, view};
+use leaseproof_model::budget::Budget;
+use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
+use leaseproof_model::inspect::plan_view::PlanView;
+use leaseproof_model::inspect::{Shown, Side};
+use leaseproof_model::name::ProcessId;
+use leaseproof_model::verdict::Verdict;
+
+struct Asked {
+    deeds: Vec<(f64, Deed)>,
+    plan: bool,
+}
+
+fn judged(asked: &Asked) -> (Verdict, Side, Vec<String>) {
+    let budget = Budget::standard();
+    let samples = span(&asked.deeds, 6000, 200, 3000, asked.plan.then_some(1000));
+    let (lease, steps) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+    let plan: Option<PlanView> = asked.plan.then(|| against("leaseproof.toml", &budget, &lease));
+    let seen = Evidence {
+        lease: Some(&lease),
+        plan: plan.as_ref(),
+        budget: asked.plan.then_some(&budget),
+        ..Evidence::default()
+    };
+    let first = first_look(&seen);
+    let found = findings(&seen, &samples, &steps);
+    let (verdict, _says) = answer(&seen, &found, &first);
+    (verdict, first.side, found.into_iter().map(|it| it.rule).collect())
+}
+
+#[test]
+fn the_answer_and_the_side() {
+    let after = |deeds: &[(f64, Deed)], more: &[(f64, Deed)]| {
+        let mut all: Vec<(f64, Deed)> = deeds.to_vec();
+        all.extend_from_slice(more);
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        all
+    };
+    let regular = renewals(1000.0, 3, 7000.0);
+    let stops = |at: f64| regular.iter().filter(|it| it.0 < at).cloned().collect::<Vec<_>>();
+    for (name, deeds, plan, verdict, side, rules) in [
+        ("regular", regular.clone(), true, Verdict::Proven, Side::Neither, vec![]),
+        (
+            "regular, no plan",
+            regular.clone(),
+            false,
+            Verdict::Proven,
+            Side::Neither,
+            vec![],
+        ),
+        (
+            "nobody renews any more",
+            stops(1500.0),
+            true,
+            Verdict::Violated,
+            Side::Owner,
+            vec!["LP007"],
+        ),
+        (
+            "nobody renews any more, and the store is silent once it is over",
+            after(&stops(1500.0), &[(5100.0, Deed::Silent(600))]),
+            true,
+            Verdict::Violated,
+            Side::Owner,
+            vec!["LP007"],
+        ),
+        (
+            "two renewals are overdue, and then a silence of the store spans the lease's end",
+            after(&stops(1500.0), &[(2900.0, Deed::Silent(2500))]),
+            true,
+            Verdict::CannotTell,
+            Side::Owner,
+            vec![],
+        ),
+        (
+            "the store falls silent before two are overdue, until the lease is over",
+            after(&stops(1500.0), &[(1800.0, Deed::Silent(3500))]),
+            true,
+            Verdict::CannotTell,
+            Side::Store,
+            vec![],
+        ),
+        (
+            "half as often",
+            renewals(2000.0, 3, 7000.0),
+            true,
+            Verdict::Violated,
+            Side::Owner,
+            vec![],
+        ),
+        (
+            "the store restarts",
+            after(&regular, &[(3100.0, Deed::Restart)]),
+            true,
+            Verdict::CannotTell,
+            Side::Store,
+            vec!["LP017"],
+        ),
+        (
+            "the store's clock steps",
+            after(&regular, &[(3100.0, Deed::Step(-500))]),
+            true,
+            Verdict::CannotTell,
+            Side::Store,
+            vec!["LP018"],
+        ),
+        (
+            "a token goes back",
+            after(
+                &stops(3000.0),
+                &[(3100.0, Deed::Grant("b#1", 6)), (3900.0, Deed::Renew)],
+            ),
+            false,
+            Verdict::Violated,
+            Side::Owner,
+            vec!["LP003"],
+        ),
+        (
+            "no TTL",
+            after(&stops(0.0), &[(-1.0, Deed::Persist)]),
+            false,
+            Verdict::CannotTell,
+            Side::CannotTell,
+            vec!["LP012"],
+        ),
+        (
+            "nobody holds it",
+            vec![],
+            true,
+            Verdict::CannotTell,
+            Side::CannotTell,
+            vec![],
+        ),
+    ] {
+        let seen = judged(&Asked { deeds, plan });
+        let rules: Vec<String> = rules.into_iter().map(str::to_owned).collect();
+        assert_eq!(seen, (verdict, side, rules), "{name}");
+    }
+}
+
+/// A process that runs, ran for 100 ms in the span, and waited so long for a CPU.
+fn waited(ms: f64) -> OwnerView {
+    let unknown = || Shown::Withheld("none".to_owned());
+    OwnerView {
+        process: ProcessId { pid: 7, start_ticks: 1 },
+        program: "worker".to_owned(),
+        state: OwnerState::Running,
+        says: "process 7 runs".to_owned(),
+        threads: Vec::new(),
+        thread_count: 1,
+        freezer: unknown(),
+        throttled: Shown::Withheld("none".to_owned()),
+        pressure: Shown::Withheld("none".to_owned()),
+        ran_ms: Shown::Is(100.0),
+        waited_for_cpu_ms: Shown::Is(ms),
+        sockets: Shown::Withheld("none".to_owned()),
+        holds: None,
+        resets: Shown::Is(0),
+    }
+}
+
+/// A minute on a busy host adds up to much waiting, of which none cost a renewal.
+#[test]
+fn an_owner_is_starved_by_a_share_of_the_span() {
+    let of = |span_ms: u64, waited_ms: f64| {
+        let samples = span(&renewals(1000.0, 10, 60_000.0), span_ms, 200, 3000, Some(1000));
+        let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+        let owner = waited(waited_ms);
+        let seen = Evidence {
+            lease: Some(&lease),
+            owner: Some(&owner),
+            ..Evidence::default()
+        };
+        first_look(&seen).side
+    };
+    assert_eq!(of(60_000, 825.0), Side::Neither, "ok");
+    assert_eq!(of(3000, 825.0), Side::Owner, "bad");
+}
+
+/// A server that stands still is named before a host that is busy.
+#[test]
+fn a_busy_host_does_not_outrank_the_silence_of_a_store() {
+    let mut deeds = renewals(1000.0, 10, 1500.0);
+    deeds.push((1800.0, Deed::Silent(3500)));
+    let samples = span(&deeds, 6000, 200, 3000, Some(1000));
+    let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+    let owner = waited(1700.0);
+    let seen = Evidence {
+        lease: Some(&lease),
+        owner: Some(&owner),
+        ..Evidence::default()
+    };
+    assert_eq!(first_look(&seen).side, Side::Store);
+}
