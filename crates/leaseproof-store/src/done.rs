@@ -21,6 +21,18 @@ pub enum Refusal {
     Gone,
 }
 
+impl Refusal {
+    /// The same in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Held => "another holds the lease",
+            Self::NotTheHolder => "not the holder",
+            Self::Gone => "the lease is absent or expired",
+        }
+    }
+}
+
 /// What an acquire, renew or release came to.
 #[derive(Clone, Debug)]
 pub struct Done<T> {
@@ -102,16 +114,11 @@ impl<T> Done<T> {
     }
 
     pub(crate) fn refused(refusal: Refusal, during: Moment) -> Self {
-        let reason = match refusal {
-            Refusal::Held => "another holds the lease",
-            Refusal::NotTheHolder => "not the holder",
-            Refusal::Gone => "the lease is absent or expired",
-        };
         Self {
             outcome: Outcome::NotApplied,
             value: None,
             refusal: Some(refusal),
-            reason: Some(reason.to_owned()),
+            reason: Some(refusal.words().to_owned()),
             during,
             store_time: None,
             needs_mending: false,

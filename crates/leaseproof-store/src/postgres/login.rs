@@ -73,9 +73,8 @@ impl Coming {
         let mut login = None;
         while login.is_none() && !part.left().is_zero() {
             let mut glance = Patience::new(part.left().min(GLANCE));
-            let before = glance.left();
             login = glance.wait(Pin::new(&mut self.work)).await;
-            part.take(before - glance.left());
+            part.take(glance.spent());
             let first = self.gate.first_heard().filter(|first| is_foreign(*first));
             if let (None, Some(first)) = (&login, first) {
                 login = Some(Err(foreign(&self.url, first)));

@@ -28,6 +28,7 @@ pub(crate) async fn follow(
         watched_ms: 0,
         commands: 0,
         cut: false,
+        named_key: 0,
         on_key: Vec::new(),
     };
     let mut before = answers;
@@ -56,10 +57,11 @@ pub(crate) async fn follow(
                 continue;
             }
             seen.commands += 1;
-            if let Some(command) = parse(&whole, key)
-                && seen.on_key.len() < KEPT
-            {
-                seen.on_key.push(command);
+            if let Some(command) = parse(&whole, key) {
+                seen.named_key += 1;
+                if seen.on_key.len() < KEPT {
+                    seen.on_key.push(command);
+                }
             }
             if seen.commands >= lines {
                 seen.cut = true;
@@ -137,6 +139,16 @@ mod tests {
         +1700000000.123456 [0 127.0.0.1:4711] \"SET\" \"k\\xff\" \"hun\\\"ter2\" \"PX\" \"3000\"\r\n\
         +1700000001.000000 [0 lua] \"PEXPIRE\" \"k\\xff\" \"3000\"\r\n\
         +1700000002.000000 [0 127.0.0.1:1] \"GET\" \"k\"\r\n";
+
+    #[tokio::test]
+    async fn what_is_not_kept_is_counted() {
+        let lines = "+1.0 [0 127.0.0.1:1] \"GET\" \"k\"\r\n".repeat(KEPT + 5);
+        let stream = format!("+OK\r\n{lines}").into_bytes();
+        let seen = follow(&stream[..], b"k", 1, Duration::from_secs(5), KEPT as u64 + 5)
+            .await
+            .expect("it is followed");
+        assert_eq!((seen.named_key, seen.on_key.len()), (KEPT as u64 + 5, KEPT));
+    }
 
     #[tokio::test]
     async fn what_names_the_key_is_kept_without_its_values() {

@@ -42,6 +42,7 @@ mod queue;
 mod request;
 mod server;
 mod session;
+mod sessions;
 mod shown;
 mod tools;
 mod welcome;

@@ -7,6 +7,7 @@ use super::path::{bare, key_of, path_of};
 use super::request::{Reply, Request};
 use super::server::{Server, Start};
 use super::session::{Broken, Session};
+use super::sessions::Sessions;
 use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
@@ -27,9 +28,6 @@ const AT_ONCE: usize = 128;
 /// Leases deeper than this below a prefix are not looked for.
 const DEPTH: usize = 32;
 
-/// So long after a session was not told of, it is asked for again.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
-
 /// An observer.
 pub(crate) struct Observer {
     net: Arc<Net>,
@@ -38,8 +36,7 @@ pub(crate) struct Observer {
     facts: StoreFacts,
     server: Server,
     start: Start,
-    /// The session that was asked about last, when, and its time-out.
-    asked_about: Option<(i64, BootNanos, Option<Duration>)>,
+    sessions: Sessions,
     seen: Seen<(Option<Node>, String)>,
 }
 
@@ -56,7 +53,7 @@ impl Observer {
             session: Some(session),
             facts,
             server,
-            asked_about: None,
+            sessions: Sessions::default(),
             seen: Seen::new(),
         })
     }
@@ -140,29 +137,14 @@ impl Observer {
 }
 
 impl Observer {
-    /// The time-out of a session, where this server has its connection and is allowed to tell (`cons`). It never
-    /// changes; what was not told is asked for again later.
-    fn timeout_of(&mut self, session: i64, patience: &mut Patience) -> Option<Duration> {
-        if let Some((last, at, timeout)) = self.asked_about
-            && last == session
-            && (timeout.is_some() || boot_now() < at.plus(ASK_AGAIN))
-        {
-            return timeout;
+    /// The time-outs of these sessions are asked for, where one is not known.
+    fn know(&mut self, wanted: &[i64], patience: &mut Patience) {
+        let now = boot_now();
+        if self.sessions.should_ask(wanted, now) {
+            let told = self.net.word("cons", patience);
+            self.sessions.told(told.as_deref().unwrap_or_default(), wanted, now);
         }
-        let connections = self.net.word("cons", patience);
-        let timeout = connections.and_then(|text| timeout_in(&text, session));
-        self.asked_about = Some((session, boot_now(), timeout));
-        timeout
     }
-}
-
-/// The time-out of a session in an answer to `cons`, which has a line for each connection:
-/// `/127.0.0.1:41838[1](queued=0,recved=4,sent=4,sid=0x10000d4224a0000,…,to=4000,…)`.
-fn timeout_in(cons: &str, session: i64) -> Option<Duration> {
-    let sid = format!("sid=0x{session:x}");
-    let line = cons.lines().find(|line| line.split(',').any(|part| part == sid))?;
-    let millis = line.split(',').find_map(|part| part.strip_prefix("to="))?;
-    millis.trim_end_matches(')').parse().ok().map(Duration::from_millis)
 }
 
 impl Observe for Observer {
@@ -179,14 +161,10 @@ impl Observe for Observer {
         let mut patience = Patience::new(self.timeout);
         let (asked, look) = self.look(key, &mut patience)?;
         let moment = Moment::between(asked, boot_now());
-        let told = match &look.node {
-            // The holder's own word is nearer, where it writes one.
-            Some(node) if node.bound.is_none() && node.stat.is_ephemeral() => {
-                self.timeout_of(node.stat.owner(), &mut patience)
-            }
-            _ => None,
-        };
-        Ok((moment, self.reading(key, moment, look, told)))
+        if let Some(session) = unsaid(&look) {
+            self.know(&[session], &mut patience);
+        }
+        Ok((moment, self.reading(key, moment, look)))
     }
 
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
@@ -211,8 +189,8 @@ impl Observe for Observer {
 }
 
 impl Observer {
-    /// `told`: the time-out of the session, where the server was asked for it.
-    fn reading(&mut self, key: &str, at: Moment, look: Look, told: Option<Duration>) -> Reading {
+    fn reading(&mut self, key: &str, at: Moment, look: Look) -> Reading {
+        let told = unsaid(&look).and_then(|session| self.sessions.timeout_of(session));
         let recipe = self.net.url.layout.is_recipe();
         // An election raises the upper half of the transactions' numbers.
         let epoch = format!("{}/{}/{}", self.server.mode(), look.zxid >> 32, self.start.label());
@@ -258,10 +236,17 @@ impl Observer {
         if !matches!(synced.code, Code::OK | Code::NO_NODE) {
             return Err(synced.code.error(&self.net.url, ""));
         }
+        let looks = keys
+            .iter()
+            .zip(replies)
+            .map(|(key, reply)| found(reply, self.path(key)));
+        let looks: Vec<_> = looks.collect();
+        let wanted: Vec<i64> = looks.iter().flatten().filter_map(unsaid).collect();
+        self.know(&wanted, &mut Patience::new(self.timeout));
         let mut all = Vec::with_capacity(keys.len());
-        for (key, reply) in keys.iter().zip(replies) {
-            all.push(match found(reply, self.path(key)) {
-                Ok(look) => Ok((moment, self.reading(key, moment, look, None))),
+        for (key, look) in keys.iter().zip(looks) {
+            all.push(match look {
+                Ok(look) => Ok((moment, self.reading(key, moment, look))),
                 // A node that is closed to this user says nothing about the next.
                 Err(Some(code)) => Err(code.error(&self.net.url, key)),
                 Err(None) => return Err(self.net.strange("a record that is cut short")),
@@ -328,6 +313,12 @@ impl Observer {
     }
 }
 
+/// The session of an ephemeral node whose holder does not write its time-out; its own word is nearer.
+fn unsaid(look: &Look) -> Option<i64> {
+    let node = look.node.as_ref()?;
+    (node.bound.is_none() && node.stat.is_ephemeral()).then(|| node.stat.owner())
+}
+
 /// What the answer for one node comes to; an error without a code is no answer.
 fn found(reply: &Reply, path: String) -> Result<Look, Option<Code>> {
     let node = match reply.code {
@@ -345,20 +336,4 @@ fn found(reply: &Reply, path: String) -> Result<Look, Option<Code>> {
         code => return Err(Some(code)),
     };
     Ok(Look { node, zxid: reply.zxid })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_s_time_out_is_its_connection_s() {
-        // From ZooKeeper 3.8.0.
-        let cons = " /127.0.0.1:41838[0](queued=0,recved=1,sent=0)\n \
-                    /127.0.0.1:41840[1](queued=0,recved=4,sent=4,sid=0x10000d4224a0001,lop=PING,est=1796027716720,\
-                    to=4000,lcxid=0x2,lzxid=0x5,lresp=15,llat=0,minlat=0,avglat=0,maxlat=1)\n";
-        let told = timeout_in(cons, 0x0100_00d4_224a_0001);
-        assert_eq!(told, Some(Duration::from_secs(4)));
-        assert_eq!(timeout_in(cons, 0x0100_00d4_224a_0000), None);
-    }
 }
