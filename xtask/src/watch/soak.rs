@@ -13,7 +13,6 @@ use leaseproof_witness::{Place, Setup, Witness};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -194,8 +193,8 @@ fn wait<T>(mut look: impl FnMut() -> Option<T>) -> Result<T, String> {
 }
 
 fn free_address() -> Result<String, String> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    Ok(listener.local_addr().map_err(|error| error.to_string())?.to_string())
+    let port = leaseproof_proc::ports::one().map_err(|error| error.to_string())?;
+    Ok(format!("127.0.0.1:{port}"))
 }
 
 /// A process and its children; killed when dropped, and when we are.

@@ -47,7 +47,7 @@ pub fn watch(room: &Room, url: &str) -> Ran {
     watch_key(room, url, KEY)
 }
 
-fn watch_key(room: &Room, url: &str, key: &str) -> Ran {
+pub fn watch_key(room: &Room, url: &str, key: &str) -> Ran {
     room.write(
         "leaseproof.toml",
         &format!("[[watch.lease]]\nkey = \"{key}\"\n[watch]\nlisten = \"127.0.0.1:0\"\n"),

@@ -1,7 +1,7 @@
 //! A look at Consul.
 
 use crate::consul_server::ConsulServer;
-use crate::look::{KEY, look, only_listed, room, says, worries};
+use crate::look::{KEY, attribute, look, only_listed, room, says, worries};
 use crate::owner::Owner;
 use crate::postgres_server::skip;
 use crate::rig::until;
@@ -72,6 +72,42 @@ fn consul_as_a_user_who_may_only_read() {
         assert!(!ran.stdout.contains("11111111"), "{ran:#?}");
         listed(&tap);
         says(&ran.json(), "version", "lacks agent:read");
+    }
+}
+
+/// That the session may not be read is told as such, with the right that it takes.
+#[test]
+fn consul_without_the_right_to_read_sessions() {
+    let settings = r#", "acl": {"enabled": true, "default_policy": "deny", "tokens": {"master": "root"}}"#;
+    let server = match ConsulServer::start_with(settings) {
+        Ok(server) => server,
+        Err(why) => return skip("consul_without_the_right_to_read_sessions", &why),
+    };
+    let rules = r#"{"Name": "keys", "Rules": "key_prefix \"\" { policy = \"read\" }"}"#;
+    until("the policy is made", || {
+        server.http("PUT", "/v1/acl/policy?token=root", rules).contains("keys")
+    });
+    let token = r#"{"SecretID": "11111111-2222-3333-4444-555555555555", "Policies": [{"Name": "keys"}]}"#;
+    let made = server.http("PUT", "/v1/acl/token?token=root", token);
+    assert!(made.contains("11111111"), "{made}");
+    let mut session = String::new();
+    // The node is registered a moment after the leader is there.
+    until("a session", || {
+        let made = server.http("PUT", "/v1/session/create?token=root", r#"{"TTL": "30s"}"#);
+        session = made.split('"').nth(3).unwrap_or_default().to_owned();
+        !session.is_empty()
+    });
+    let taken = server.http("PUT", &format!("/v1/kv/foreign?token=root&acquire={session}"), "x");
+    assert_eq!(taken.trim(), "true");
+    let room = room();
+    for (token, lacks) in [("11111111-2222-3333-4444-555555555555", true), ("root", false)] {
+        let url = format!("consul://:{token}@127.0.0.1:{}", server.port());
+        let ran = look(&room, &url, "foreign");
+        assert_eq!(ran.code, Some(3), "{ran:#?}");
+        let words = ran.json()["lease"]["at_last"]["ttl_words"].to_string();
+        for said in [attribute(&ran.json(), "session").to_string(), words] {
+            assert_eq!(said.contains("lacks session:read"), lacks, "{said}");
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! A look at ZooKeeper.
 
+use crate::bad::watch_key;
 use crate::look::{KEY, attribute, look, only_listed, room, says, worries};
 use crate::owner::Owner;
 use crate::postgres_server::skip;
@@ -157,4 +158,18 @@ fn a_server_without_words_says_so() {
         .expect("it is withheld");
     assert!(why.contains("4lw.commands.whitelist"), "{why}");
     assert!(attribute(&json, "sessions")["value"]["is"].is_string());
+}
+
+/// A session of another client, which writes no TTL of its own: the server tells its time-out, and the plan has 3 s.
+#[test]
+fn another_s_session_against_the_plan_bad() {
+    let server = server!("another_s_session_against_the_plan_bad", "");
+    server.cli("create -e /foreign somebody");
+    let ran = watch_key(&room(), &server.url(), "foreign");
+    let told = ran.stdout.lines().find(|line| line.contains("TTL DIFFERS"));
+    let told = told.unwrap_or_else(|| panic!("{ran:#?}"));
+    assert!(
+        told.contains("the TTL in force is 30000 ms, and the plan says 3000 ms") && told.ends_with("(LP022)"),
+        "{told}"
+    );
 }

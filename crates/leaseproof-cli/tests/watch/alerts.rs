@@ -203,6 +203,36 @@ fn promtool_fires_for_a_monitor_that_is_late_alone() {
     }
 }
 
+/// The rule about a TTL that is not the plan's, on series that are made up: for a minute, and no sample is no alert.
+#[test]
+fn promtool_fires_for_a_ttl_that_differs_alone() {
+    let Some(promtool) = program("LEASEPROOF_PROMTOOL", "promtool") else {
+        return redis_server::skip("promtool_fires_for_a_ttl_that_differs_alone", "no promtool here");
+    };
+    let rig = Rig::new(None);
+    std::fs::write(rig.path().join("rules.yml"), rules(&rig.plan(&["sound"]))).expect("a file");
+    for (values, fires) in [("0x10", false), ("_x10", false), ("0x6 1x2 0x2", false), ("1x10", true)] {
+        let expected = match fires {
+            true => {
+                "\n          - exp_labels: { severity: warning, lease: sound }\n            exp_annotations:\n              \
+                 summary: \"sound: the TTL in force is not the plan's\"\n              description: \"What the plan's margin \
+                 bears is not what this lease bears. Correct the owner's TTL or the plan: LP022.\""
+            }
+            false => " []",
+        };
+        let text = format!(
+            "rule_files: [rules.yml]\nevaluation_interval: 1m\ntests:\n  - interval: 1m\n    input_series:\n      - {{ series: \
+             'leaseproof_watch_ttl_differs{{lease=\"sound\"}}', values: '{values}' }}\n    alert_rule_test:\n      - \
+             eval_time: 10m\n        alertname: LeaseTtlDiffers\n        exp_alerts:{expected}\n"
+        );
+        let file = rig.path().join("differs.yml");
+        std::fs::write(&file, &text).expect("a file");
+        let output = Command::new(&promtool).args(["test", "rules"]).arg(&file).output();
+        let output = output.expect("it runs");
+        assert!(output.status.success(), "{values}: {output:?}\n{text}");
+    }
+}
+
 fn accepts(promtool: &str, page: &str) {
     let mut child = Command::new(promtool)
         .args(["check", "metrics"])

@@ -2,7 +2,6 @@
 
 use crate::rig::{bound, get, until};
 use serde_json::Value;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
@@ -29,9 +28,8 @@ impl Prometheus {
              [rules.yml]\nscrape_configs:\n  - job_name: leases\n    static_configs:\n      - targets: ['{target}']\n"
         );
         std::fs::write(&config, text).expect("a file");
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let address = listener.local_addr().expect("an address").to_string();
-        drop(listener);
+        let port = leaseproof_proc::ports::one().expect("loopback has a free port");
+        let address = format!("127.0.0.1:{port}");
         let child = bound(&program)
             .arg(format!("--config.file={}", config.display()))
             .arg(format!("--storage.tsdb.path={}", dir.join("tsdb").display()))

@@ -15,6 +15,8 @@ pub enum Claim {
     Holds,
     /// It does not.
     Free,
+    /// It has given it back: the store has answered that.
+    Released,
 }
 
 /// One report of an owner's belief: it ran, and believed this, within the moment.
@@ -24,7 +26,7 @@ pub struct Report {
     pub at: Moment,
     /// What it claims.
     pub claim: Claim,
-    /// The token that it claims, if it says one.
+    /// The token that it claims, or of what it gave back, if it says one.
     pub token: Option<Token>,
     /// When it acquired what it holds, where it said that.
     pub since: Option<Moment>,
@@ -37,6 +39,8 @@ pub struct Belief {
     pub name: Option<Box<str>>,
     /// The last report.
     pub last: Option<Report>,
+    /// Its word that it gave the lease back; none once it holds it again.
+    pub released: Option<Report>,
     /// Since when it has claimed to hold without a break: the first such report, or its own word.
     pub holding_since: Option<Moment>,
     /// The first report of the token that it claims now.
@@ -73,9 +77,15 @@ impl Belief {
         self.named_since = named.then(|| self.named_since.filter(|_| same).unwrap_or(report.at));
         self.unmet = self.unmet.filter(|_| named && same);
         self.holding_since = match report.claim {
-            Claim::Free => None,
+            Claim::Free | Claim::Released => None,
             Claim::Holds => report.since.or(self.holding_since.filter(|_| same)).or(Some(report.at)),
         };
+        match report.claim {
+            Claim::Released => self.released = Some(report.clone()),
+            Claim::Holds => self.released = None,
+            // It waits for another grant.
+            Claim::Free => {}
+        }
         self.last = Some(report);
     }
 
@@ -90,6 +100,12 @@ impl Belief {
     pub fn failed(&mut self, why: &str) {
         self.failed = Some(why.chars().take(200).collect::<String>().into());
         self.failures = self.failures.saturating_add(1);
+    }
+
+    /// Whether it said that it gave the lease back, not that it holds it again, and can be read.
+    #[must_use]
+    pub fn has_given_up(&self) -> bool {
+        self.failed.is_none() && self.released.is_some()
     }
 
     /// How old the last report is.

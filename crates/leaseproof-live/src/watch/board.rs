@@ -248,7 +248,11 @@ impl Board {
         let Some(Some(entry)) = self.entries.get_mut(place) else {
             return;
         };
-        for change in entry.lease.saw(at, expiry, reading, self.era, &self.terms) {
+        let changes = entry.lease.saw(at, expiry, reading, self.era, &self.terms);
+        let released = given_back(entry, &self.terms);
+        // Its owner has said how it ended.
+        let told = |it: &Change| !(released && matches!(it, Change::Gone { .. }));
+        for change in changes.into_iter().filter(told) {
             self.own.findings += u64::from(matches!(change, Change::FenceBack { .. }));
             notices.push(Notice::Changed {
                 key: entry.key.shown(),
@@ -307,6 +311,7 @@ impl Board {
         let Some(belief) = &mut entry.belief else { return };
         let now = report.at.latest;
         belief.reported(report);
+        given_back(entry, &self.terms);
         settle(entry, now, &self.terms, &mut self.own, notices);
     }
 
@@ -327,6 +332,10 @@ impl Board {
         self.own.behind += now.since(due).saturating_sub(interval);
         let missed = u64::try_from(self.own.behind.as_nanos() / interval.as_nanos()).unwrap_or(u64::MAX);
         if missed == std::mem::replace(&mut self.own.missed, missed) {
+            return;
+        }
+        // What the store's silence or this monitor's own stop cost is told as that.
+        if took <= interval || !self.store.up {
             return;
         }
         // Once a minute, however many there are.
@@ -352,6 +361,14 @@ const LATE_AGAIN: Duration = Duration::from_secs(60);
 
 /// A longer key below a prefix is left out: it costs memory, and is nobody's lease.
 const LONGEST_KEY: usize = 1024;
+
+/// Takes its owner's word for an end that the store does not explain; whether that explains it.
+fn given_back(entry: &mut Entry, terms: &Terms) -> bool {
+    match entry.belief.as_ref().and_then(|belief| belief.released.as_ref()) {
+        Some(word) => entry.lease.was_released(word.at, word.token, terms),
+        None => false,
+    }
+}
 
 /// What the last report comes to by what is known now.
 fn settle(entry: &mut Entry, now: BootNanos, terms: &Terms, own: &mut Own, notices: &mut Vec<Notice>) {

@@ -27,7 +27,7 @@ pub fn judge(belief: &Belief, lease: &Lease) -> Judged {
         return Judged::CannotTell;
     };
     match (report.claim, report.token) {
-        (Claim::Free, _) => Judged::Agrees,
+        (Claim::Free | Claim::Released, _) => Judged::Agrees,
         (Claim::Holds, Some(token)) if shows_tokens(lease) => by_token(belief, report, token, lease),
         // Whether this store's grants have tokens is not known before one is seen: another reading must
         // confirm what is said by the owner's token alone.

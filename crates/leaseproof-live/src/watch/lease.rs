@@ -11,6 +11,9 @@ use leaseproof_model::name::{HolderId, Token};
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
 
+/// Samples are of microseconds: less than one would be shown as nothing.
+const LEAST_SEEN: Duration = Duration::from_micros(1);
+
 /// A lease under watch.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Lease {
@@ -38,6 +41,8 @@ pub struct Lease {
     pub lapses: u32,
     /// Grants that ended, and nothing shows whether they were given back or ran out.
     pub ends_untold: u32,
+    /// Those of them that may have run out only while no reading was answered: else the store would show it.
+    pub ends_unseen: u32,
     /// How often a grant that was still in force had used up the plan's margin without a renewal.
     pub margins_gone: u32,
     /// How often the TTL in force was not the plan's, and the plan's budget does not hold with it.
@@ -59,6 +64,19 @@ pub struct Ended {
     pub token: Option<Token>,
     /// When it ended.
     pub at: Moment,
+    /// Whether nothing shows how it ended: neither the store nor its owner's own word.
+    pub how: How,
+}
+
+/// What shows how a grant ended.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub enum How {
+    /// The readings do: it ran out, or was given up before it could have.
+    Shown,
+    /// Nothing does on this store.
+    NotByThisStore,
+    /// No reading was answered when it may have run out.
+    Unseen,
 }
 
 /// What a reading changed, where people want to know.
@@ -89,6 +107,8 @@ pub enum Change {
     Gone {
         /// Who had it.
         holder: HolderId,
+        /// How long there had been no reading, where that is why.
+        unseen: Option<Duration>,
     },
     /// The TTL in force is not the plan's (LP022), in words.
     TtlDiffers {
@@ -172,13 +192,18 @@ impl Lease {
         if let Some(age) = self.renewal_age(at)
             && !after_gap
         {
-            // Of what whole seconds hide altogether nothing is known: that is no gap of nothing.
-            if !age.is_zero() || !self.grant.as_ref().is_some_and(Grant::is_coarse) {
-                self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
-            }
+            self.note_gap(age, at, terms);
             changes.extend(self.margin(age, terms));
         }
         changes
+    }
+
+    /// "At least nothing" says nothing, whether whole seconds hide it or the bounds of the last renewal do: that is no gap of
+    /// nothing.
+    fn note_gap(&mut self, age: Duration, at: Moment, terms: &Terms) {
+        if age >= LEAST_SEEN {
+            self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+        }
     }
 
     /// Whether the margin is gone by now, told once for each lack of a renewal.
@@ -247,23 +272,51 @@ impl Lease {
                     surely: exact.is_some() || expires.latest < at.earliest,
                 });
                 let age = expires.earliest.since(renewed.latest);
-                self.worst_age.note(age.as_secs_f64(), at.latest, terms.window);
+                self.note_gap(age, at, terms);
             }
         }
         // Sessions show no expiry, and whole seconds hide when it was renewed: then it may have run out, too.
         let may_be_over = grant.expires.is_none_or(|expires| expires.earliest <= at.latest);
+        let mut how = How::Shown;
         if told.is_none() && grant.has_ttl && may_be_over {
             self.ends_untold += 1;
+            let unseen = (grant.expires.is_some() && !grant.is_coarse()).then(|| at.earliest.since(since.earliest));
+            self.ends_unseen += u32::from(unseen.is_some());
+            how = match unseen {
+                Some(_) => How::Unseen,
+                None => How::NotByThisStore,
+            };
             told = Some(Change::Gone {
                 holder: grant.holder.clone(),
+                unseen,
             });
         }
         self.ended = Some(Box::new(Ended {
             holder: grant.holder,
             token: grant.token,
             at: exact.unwrap_or(since),
+            how,
         }));
         told
+    }
+
+    /// Its owner says that it gave the grant back, within `at`: an end that nothing else explains is then a release.
+    /// Whether it was one.
+    pub fn was_released(&mut self, at: Moment, token: Option<Token>, terms: &Terms) -> bool {
+        let Some(ended) = self.ended.as_deref_mut().filter(|it| it.how != How::Shown) else {
+            return false;
+        };
+        // It is told once the store has answered, and an end is seen a reading later.
+        let slack = terms.budget.renew_timeout;
+        let fits = at.latest.plus(slack) >= ended.at.earliest && at.earliest <= ended.at.latest.plus(slack);
+        let another = token.is_some() && ended.token.is_some() && token != ended.token;
+        if !fits || another {
+            return false;
+        }
+        self.ends_untold = self.ends_untold.saturating_sub(1);
+        self.ends_unseen -= u32::from(ended.how == How::Unseen).min(self.ends_unseen);
+        ended.how = How::Shown;
+        true
     }
 
     fn began(&mut self, held: &Held, first: bool) -> Option<Change> {

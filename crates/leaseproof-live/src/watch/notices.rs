@@ -100,10 +100,17 @@ pub fn line(notice: &Notice) -> String {
                     ", or it was given back right before: this store shows no more"
                 }
             ),
-            Change::Gone { holder } => format!(
-                "{}: GONE: {} holds it no more: given back, taken away or run out, and this store does not show which",
+            Change::Gone { holder, unseen } => format!(
+                "{}: GONE: {} holds it no more: given back, taken away or run out, and {}",
                 shown(key),
-                shown(holder.as_str())
+                shown(holder.as_str()),
+                match unseen {
+                    None => "this store does not show which".to_owned(),
+                    Some(gap) => format!(
+                        "no reading shows which: this is the first in {}, and its TTL may have been over by then",
+                        span(*gap)
+                    ),
+                }
             ),
             Change::TtlDiffers { says } => format!("{}: TTL DIFFERS: {says} (LP022)", shown(key)),
             Change::MarginGone { holder, age, margin } => format!(

@@ -106,7 +106,7 @@ of_leases! {
         |entry, _, _| Some(truth(!entry.lease.grant.as_ref()?.has_ttl));
     "renewal_age_seconds" Gauge Max "How long, at least, the lease had not been renewed at the last reading." =
         |entry, _, _| Some(entry.lease.renewed_ago()?.as_secs_f64());
-    "renewal_gap_worst_seconds" Gauge Max "The longest that the lease was seen without a renewal in the plan's worst_window; no sample where whole seconds hide all of it." =
+    "renewal_gap_worst_seconds" Gauge Max "The longest that the lease was seen without a renewal in the plan's worst_window; no sample where what is known of the renewals hides all of it." =
         |entry, board, now| entry.lease.worst_age.at(now, board.terms.window);
     "margin_used_ratio" Gauge Max "Which share of the budget's margin the present lack of a renewal has used; 1 and more: a pause of the plan's margin is over." =
         |entry, board, _| Some(board.terms.margin_used(entry.lease.renewed_ago()?));

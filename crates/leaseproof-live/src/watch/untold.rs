@@ -1,6 +1,6 @@
 //! Why nothing can be said at the end of a run without findings: all that was not known. Pure.
 
-use super::belief::Claim;
+use super::belief::{Belief, Claim};
 use super::board::{Board, Entry};
 use super::notices::shown;
 use leaseproof_model::clock::BootNanos;
@@ -62,7 +62,12 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
     );
     of(
         "its holder held it no more, and this store does not show whether it was given back or ran out",
-        &|it| it.lease.ends_untold > 0,
+        &|it| it.lease.ends_untold > it.lease.ends_unseen,
+    );
+    of(
+        "its holder held it no more at the first reading after a while, by when its TTL may have been over: whether it was \
+         given back or ran out no reading shows",
+        &|it| it.lease.ends_unseen > 0,
     );
     let margin = board.terms.budget.margin().as_secs_f64();
     of(
@@ -90,7 +95,9 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
     });
     of("what its owner believes is not known now", &|it| {
         let belief = it.belief.as_ref().filter(|belief| belief.last.is_some());
-        belief.is_some_and(|belief| belief.known(now, &board.terms).is_none())
+        // Silence after a release is no belief.
+        let over = |belief: &Belief| belief.has_given_up() && it.lease.grant.is_none();
+        belief.is_some_and(|belief| belief.known(now, &board.terms).is_none() && !over(belief))
     });
     of(
         "its owner believes to hold it, the store shows nobody, and since when can't be told",

@@ -65,6 +65,32 @@ fn an_end_that_the_store_does_not_explain_bad() {
     assert_eq!(tape.series("lapses_total", 2200), Some(0.0));
 }
 
+const UNSEEN: &str = "its holder held it no more at the first reading after a while, by when its TTL may have been over: \
+                      whether it was given back or ran out no reading shows: jobs/daily";
+
+/// The store answered nothing past the TTL, and the lease was not overdue before: of its end no more is known.
+#[test]
+fn an_end_while_the_store_was_silent_bad() {
+    let mut tape = tape();
+    tape.held(1100, 1000);
+    tape.held(2100, 2000);
+    tape.read(8100, None, Some(1));
+    let line = "jobs/daily: GONE: me#1 holds it no more: given back, taken away or run out, and no reading shows which: \
+                this is the first in 6.000 s, and its TTL may have been over by then";
+    assert_eq!(told(&tape), [line]);
+    assert_eq!(untold(&tape.board, ms(8200)), [UNSEEN]);
+}
+
+/// Back before the TTL was over: then it did not run out.
+#[test]
+fn an_end_in_a_shorter_silence_ok() {
+    let mut tape = tape();
+    tape.held(1100, 1000);
+    tape.read(3100, None, Some(1));
+    assert_eq!(told(&tape), [""; 0]);
+    assert_eq!(untold(&tape.board, ms(3200)), [""; 0]);
+}
+
 #[test]
 fn a_lapse_bad() {
     let mut tape = tape();

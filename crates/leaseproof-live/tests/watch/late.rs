@@ -55,3 +55,20 @@ fn rounds_that_take_three_times_as_long_bad() {
     assert_eq!(reasons(&tape), [says]);
     assert_eq!(tape.series("rounds_missed_total", 60_000), Some(40.0));
 }
+
+/// The monitor stood still before a round that took no time, and a round waited for a store that did not answer: both are
+/// missed rounds, and both are told as what they are.
+#[test]
+fn a_stop_of_the_monitor_and_a_silent_store_are_not_called_late() {
+    let mut tape = Tape::without_owner();
+    tape.held(100, 0);
+    let mut notices = Vec::new();
+    tape.board
+        .round_over(ms(1000), Duration::from_millis(2), ms(11_000), &mut notices);
+    assert_eq!(notices, []);
+    assert_eq!(tape.board.own.missed, 9);
+    tape.board.store.up = false;
+    tape.board
+        .round_over(ms(11_000), Duration::from_secs(3), ms(14_000), &mut notices);
+    assert_eq!(notices, []);
+}

@@ -48,6 +48,49 @@ fn a_lease_that_was_let_go_ok() {
     assert_eq!(reasons(&mut tape, 1600), [""; 0]);
 }
 
+/// A session's lease that the owner said to have given back, whichever is seen first; and its silence after that.
+#[test]
+fn a_release_that_its_owner_tells_ok() {
+    for told_first in [true, false] {
+        let mut tape = Tape::new();
+        tape.bound_ms = Some(3000);
+        tape.report(1010, 1010, Claim::Holds, Some(1));
+        tape.read(1100, Some(("me#1", Some(1), None)), Some(1));
+        if told_first {
+            tape.report(1500, 1500, Claim::Released, Some(1));
+        }
+        tape.read(2100, None, Some(1));
+        if !told_first {
+            tape.report(1500, 2200, Claim::Released, None);
+        }
+        tape.read(60_100, None, Some(1));
+        assert_eq!(reasons(&mut tape, 60_200), [""; 0], "{told_first}");
+        let gone = tape.notices.iter().map(line).any(|it| it.contains("GONE"));
+        assert_eq!(gone, !told_first);
+    }
+}
+
+/// Another grant's release, one long after the end, and one that was never said explain nothing.
+#[test]
+fn an_end_that_no_release_explains_bad() {
+    for (said, token) in [(1500, Some(7)), (9000, Some(1)), (0, None)] {
+        let mut tape = Tape::new();
+        tape.bound_ms = Some(3000);
+        tape.report(1010, 1010, Claim::Holds, Some(1));
+        tape.read(1100, Some(("me#1", Some(1), None)), Some(1));
+        tape.read(2100, None, Some(1));
+        match said {
+            0 => tape.report(2200, 2200, Claim::Free, None),
+            said => tape.report(said, said, Claim::Released, token),
+        }
+        let says = reasons(&mut tape, said.max(2200) + 100);
+        assert!(
+            says.len() == 1 && says[0].contains("held it no more"),
+            "{said}: {says:#?}"
+        );
+    }
+}
+
 #[test]
 fn a_belief_alone_bad() {
     let mut tape = Tape::new();

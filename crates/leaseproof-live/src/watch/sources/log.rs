@@ -45,23 +45,23 @@ impl LogReader {
                 Claim::Holds
             }
             OwnerEvent::Renewed | OwnerEvent::Write => Claim::Holds,
-            OwnerEvent::Lost | OwnerEvent::Released | OwnerEvent::WriteRefused | OwnerEvent::Waiting => {
-                self.token = None;
-                self.since = None;
-                Claim::Free
-            }
+            OwnerEvent::Released => Claim::Released,
+            OwnerEvent::Lost | OwnerEvent::WriteRefused | OwnerEvent::Waiting => Claim::Free,
             // It runs, and does not say what it makes of it.
             OwnerEvent::RenewSent | OwnerEvent::RenewFailed => return None,
         };
+        let token = said.token.or(self.token).filter(|_| claim != Claim::Free);
+        if claim != Claim::Holds {
+            (self.token, self.since) = (None, None);
+        }
         if old && own.is_none() {
             // Nobody knows how old it is.
             return None;
         }
-        let holds = claim == Claim::Holds;
         Some(Report {
             at,
             claim,
-            token: said.token.or(self.token).filter(|_| holds),
+            token,
             since: self.since,
         })
     }
