@@ -273,6 +273,10 @@ fn stopped(story: &Story<'_>, stop: &Stop<'_>) -> Option<Part> {
             format!("held back by its CPU quota for {:.0} % of it", share * 100.0),
         ),
         How::Killed { why, .. } => (PartKind::Stop, crate::redact::shown(why)),
+        How::Unheard { clients, .. } => (
+            PartKind::Silence,
+            format!("it took no request, and all {clients} that ask often were back at once"),
+        ),
         How::Gap { usual } => (
             PartKind::Silence,
             format!(

@@ -4,7 +4,7 @@ use super::stage::{Process, Start, wall_now};
 use leaseproof_fault::shim::ShimFile;
 use leaseproof_fault::warden::Warden;
 use leaseproof_store::{StoreUrl, open_observer};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -42,14 +42,7 @@ fn program(variable: &str, name: &str) -> String {
 }
 
 fn free_ports(count: usize) -> Result<Vec<u16>, String> {
-    let bound: Result<Vec<_>, _> = (0..count)
-        .map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)))
-        .collect();
-    let bound = bound.map_err(|error| error.to_string())?;
-    bound
-        .iter()
-        .map(|it| it.local_addr().map(|at| at.port()).map_err(|error| error.to_string()))
-        .collect()
+    leaseproof_proc::ports::free(count).map_err(|error| error.to_string())
 }
 
 /// Writes the usual settings of log4j; the option that names them.

@@ -43,6 +43,10 @@ pub struct Breach {
     pub late_writes: usize,
     /// So many of them were accepted after a write of the next owner.
     pub stale_accepted: usize,
+    /// Nobody took over, and the first owner wrote so often after its grant had gone, without acquiring anew: the store shows
+    /// no more than that, and from when on it is charged depends on what its owner could know.
+    #[serde(default)]
+    pub after_loss: usize,
     /// No more than the one that was under way at the thaw.
     pub straddling_only: bool,
     /// The tokens of the grants, where there are any, in their order.
@@ -141,6 +145,17 @@ fn breach(played: &Played) -> Breach {
         .map(|(owner, at, _)| (owner.as_str(), *at))
         .collect();
     let Some(over) = taken_over(&played.seen) else {
+        let Some(gone) = lost(&played.seen) else { return breach };
+        let again = grants
+            .iter()
+            .filter(|(owner, at)| *owner == "worker-a" && *at > gone.earliest)
+            .map(|(_, at)| *at)
+            .min();
+        breach.after_loss = played
+            .writes
+            .iter()
+            .filter(|it| it.owner == "worker-a" && it.wall_ns > gone.latest && again.is_none_or(|at| it.wall_ns < at))
+            .count();
         return breach;
     };
     let next_wrote = played
@@ -148,10 +163,12 @@ fn breach(played: &Played) -> Breach {
         .iter()
         .find(|it| it.owner != "worker-a" && it.wall_ns >= over.earliest)
         .map(|it| it.wall_ns);
-    // Up to when the first owner was none again.
+    // Up to when the first owner was none again. Its word may come before the look that shows it, and whoever the look shows
+    // is then the first owner itself.
+    let end = lost(&played.seen).map_or(over.earliest, |it| it.earliest);
     let again = grants
         .iter()
-        .filter(|(owner, at)| *owner == "worker-a" && *at > over.latest)
+        .filter(|(owner, at)| *owner == "worker-a" && *at > end)
         .map(|(_, at)| *at)
         .min();
     let late: Vec<_> = played
@@ -183,6 +200,7 @@ fn verdicts(draw: &Draw, breach: &Breach) -> Vec<String> {
             &["violated", "proven", "cannot-tell"]
         }
         (false, _) if draw.kind.needs == Needs::LateAct => &["violated"],
+        (false, _) if breach.after_loss > 0 => &["violated", "proven", "cannot-tell"],
         // What the store did to the lease: its tokens may go back (LP003).
         (false, _)
             if matches!(
@@ -234,6 +252,9 @@ fn also(draw: &Draw, breach: &Breach) -> Vec<Answer> {
     let mut say = |rule: &str, boundaries: &[&str]| {
         also.extend(boundaries.iter().map(|it| Answer(rule.to_owned(), (*it).to_owned())));
     };
+    if breach.after_loss > 1 {
+        say("LP004", &["lock-client"]);
+    }
     if breach.acted_late {
         for rule in ["LP001", "LP004"] {
             say(rule, &["lock-client"]);

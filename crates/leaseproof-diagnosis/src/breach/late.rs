@@ -5,6 +5,7 @@ use super::charge::{did, is_charged, moment};
 use crate::story::Story;
 use crate::story::act::{Act, ActKind};
 use crate::story::loss::late_acts;
+use crate::story::owner::Owner;
 use crate::words::span;
 use leaseproof_model::diagnosis::{BreachSeen, Seen};
 use leaseproof_model::name::Token;
@@ -35,7 +36,13 @@ pub fn late(story: &Story<'_>, index: usize, broken: &mut Vec<BreachSeen>) {
         let maybe: Vec<&Act<'_>> = charged.iter().map(|(act, _)| *act).collect();
         (maybe, Seen::Possibly)
     } else {
-        (sure, if grant.sure { Seen::Certainly } else { Seen::Possibly })
+        // Of one that says nothing it is not known whether it had acquired anew.
+        let mute = grant
+            .owner
+            .and_then(|owner| story.owners.get(owner))
+            .is_some_and(Owner::is_mute);
+        let certainly = grant.sure && !mute;
+        (sure, if certainly { Seen::Certainly } else { Seen::Possibly })
     };
     let Some(first) = acts.first() else { return };
     let name = story.owner_name(grant.owner);

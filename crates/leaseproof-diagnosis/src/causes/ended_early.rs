@@ -3,12 +3,12 @@
 
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::early::ended_early;
+use crate::story::early::{by_store, ended_early};
 use crate::story::grant::is_key;
-use crate::story::sender::{command, is_applied, is_bare, sender};
+use crate::story::sender::{command, is_applied, is_bare, sender, shows_every_command};
 use crate::words::clock;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{ClockSays, OwnerSays, Says, StoreSays};
+use leaseproof_evidence::says::{ClockSays, MoveKind, OwnerSays, Says, StoreSays};
 use leaseproof_evidence::when::nanos;
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
@@ -67,7 +67,11 @@ pub fn causes(story: &Story<'_>, moved: &[Draft]) -> Vec<Draft> {
         return vec![Draft {
             id: "store-evicted",
             rule: &rule::LP017,
-            confidence: Confidence::Likely,
+            confidence: if nobody_did_it(story) {
+                Confidence::Certain
+            } else {
+                Confidence::Likely
+            },
             boundary: Boundary::Store,
             part: Part::Trigger,
             weight: 15,
@@ -76,7 +80,21 @@ pub fn causes(story: &Story<'_>, moved: &[Draft]) -> Vec<Draft> {
             against: Vec::new(),
         }];
     }
-    vec![Draft {
+    // By an owner's word alone it renewed: that may be what is not true.
+    let by_word = story.loss.as_ref().is_some_and(|loss| loss.grant.is_none());
+    let not_applied = by_word.then(|| Draft {
+        id: "renewal-not-applied",
+        rule: &rule::LP005,
+        confidence: Confidence::Possible,
+        boundary: Boundary::LockClient,
+        part: Part::Defect,
+        weight: 17,
+        says: "no store's record shows the renewals that the owner logs: that they were applied is its word alone, and another was granted the lease within a TTL of them"
+            .to_owned(),
+        evidence: evidence.clone(),
+        against: Vec::new(),
+    });
+    let ended_early = Draft {
         id: "ended-early",
         rule: &rule::LP017,
         confidence: Confidence::Likely,
@@ -88,7 +106,8 @@ pub fn causes(story: &Story<'_>, moved: &[Draft]) -> Vec<Draft> {
         ),
         evidence,
         against: Vec::new(),
-    }]
+    };
+    std::iter::once(ended_early).chain(not_applied).collect()
 }
 
 /// Its holder says that it released, at about the end.
@@ -149,6 +168,35 @@ fn overwritten<'e>(story: &Story<'e>) -> Option<&'e Record> {
     let words = command(set);
     let bare = words.starts_with("set ") && !words.split_whitespace().any(|word| word == "nx");
     ((is_applied(last) && is_applied(set)) || (is_bare(set) && bare)).then_some(set)
+}
+
+/// A record of every request, from the last renewal to the end of the lease, in which nobody deleted, moved or overwrote the
+/// key: the store itself ended it before its time, and a server that was started anew or emptied would say so.
+fn nobody_did_it(story: &Story<'_>) -> bool {
+    let grant = story.loss.as_ref().and_then(|loss| story.grants.get(loss.grant?));
+    let Some((grant, end)) = grant.and_then(|grant| Some((grant, grant.end?))) else {
+        return false;
+    };
+    let last = grant.renewals.last().copied().unwrap_or(grant.begun);
+    // In the file that Redis appends to, an eviction and a deletion are the same line.
+    if !shows_every_command(last)
+        || is_applied(last)
+        || end.by.place.file != last.place.file
+        || !by_store(story).is_yes()
+    {
+        return false;
+    }
+    !story.of(SourceKind::Store).any(|record| {
+        let did = match &record.says {
+            Says::Store(StoreSays::Deleted { key, .. } | StoreSays::DeleteAsked { key, .. }) => is_key(story, key),
+            Says::Store(StoreSays::RenewalApplied { key, ttl, .. }) => {
+                is_key(story, key) && ttl.is_some_and(|ttl| ttl.is_zero())
+            }
+            Says::Store(StoreSays::Moved { kind, .. }) => *kind != MoveKind::Eviction,
+            _ => false,
+        };
+        did && story.before(record, last) != Truth::Yes && story.before(end.by, record) != Truth::Yes
+    })
 }
 
 fn evicted<'e>(story: &Story<'e>) -> Option<&'e Record> {

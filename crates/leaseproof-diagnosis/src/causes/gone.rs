@@ -32,7 +32,13 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
         matches!(stop.how, How::Killed { .. } | How::Paused { .. })
             && (stop.who == Who::Owner(index) || stop.who == Who::Unknown)
     });
-    if known || signs_of(story, index).count() < FEW {
+    let signs = signs_of(story, index).count();
+    let renewals = loss
+        .grant
+        .and_then(|grant| story.grants.get(grant))
+        .map_or(0, |grant| grant.renewals.len());
+    // A client that logs nothing while all is well shows its habit at the store.
+    if known || signs + renewals < FEW || signs == 0 {
         return None;
     }
     let last = signs_of(story, index)
@@ -69,11 +75,18 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
         .iter()
         .filter_map(|file| Some(file.covers?.latest))
         .max()?;
+    // Who writes until shortly before the end did what an owner has to do, whatever cost it the lease.
+    let mute = story.owners.get(index)?.is_mute();
+    if mute && at.latest >= ended.earliest.saturating_sub(ttl / 2) {
+        return None;
+    }
     if at.latest >= ended.earliest || record_ends < at.latest.saturating_add(ttl / 2).max(ended.latest) {
         return None;
     }
     // It fell silent before it had anything to ask of the store, which went on to serve the others: no wait explains that.
-    let alone = !told_of_no_answer(story, index, at)
+    let alone = !mute
+        && signs >= FEW
+        && !told_of_no_answer(story, index, at)
         && waited(story, index, at) == Truth::No
         && rhythm(story, index, at)
             .is_some_and(|usual| record_ends > at.latest.saturating_add(usual.saturating_mul(10)))
@@ -85,7 +98,11 @@ fn draft(story: &Story<'_>) -> Option<Draft> {
     Some(Draft {
         id: "gone-silent",
         rule: &rule::LP023,
-        confidence: if alone { Confidence::Certain } else { Confidence::Likely },
+        confidence: match () {
+            () if alone => Confidence::Certain,
+            () if signs < FEW => Confidence::Possible,
+            () => Confidence::Likely,
+        },
         boundary: Boundary::Runtime,
         part: Part::Trigger,
         weight: 28,

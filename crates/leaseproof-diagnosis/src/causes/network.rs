@@ -4,11 +4,12 @@
 //! that did not run (its time-outs are then what it found on waking), a store that stood still.
 
 use super::served::served;
+use super::store_paused::late_end;
 use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::asking::is_unanswered;
 use crate::story::early::after_a_grant;
-use crate::story::fit::{Fit, fit, is_the_losers, overdue, owner_ran, store_worked};
+use crate::story::fit::{Fit, fit, is_the_losers, owner_ran, store_worked};
 use crate::story::stop::{How, Who};
 use crate::words::span;
 use leaseproof_evidence::record::{Record, SourceKind};
@@ -29,7 +30,7 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     // The owner said in time that it could not reach the store: it ran.
     let in_time = in_time(story, &owner_words);
     // A lease that outlived its TTL was not ended in time: what got no answer may have met a store that stood still.
-    let late = overdue(story);
+    let late = late_end(story);
     let down = store_was_down(story);
     let worked = store_worked(story).filter(|_| late.is_none() && !down);
     let waited = !owner_words.is_empty() && !ran.is_empty();
@@ -262,7 +263,7 @@ fn was_waiting(story: &Story<'_>, record: &Record) -> bool {
 }
 
 /// Those that it said before the lease was over: an owner that stood still says them only afterwards.
-fn in_time<'e>(story: &Story<'e>, words: &[&'e Record]) -> Vec<&'e Record> {
+pub fn in_time<'e>(story: &Story<'e>, words: &[&'e Record]) -> Vec<&'e Record> {
     let Some(ended) = story
         .loss
         .as_ref()

@@ -41,16 +41,15 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     }
     // By the store's record, the renewals that came over one connection.
     for record in story.of(SourceKind::Store) {
-        let Says::Store(StoreSays::RenewalApplied {
-            key,
-            sender: Some(sender),
-            ..
-        }) = &record.says
-        else {
+        let Says::Store(StoreSays::RenewalApplied { key, sender, until, .. }) = &record.says else {
             continue;
         };
+        // A record without senders still has the deadlines that were set, and these came one after the other.
+        if sender.is_none() && until.is_none() {
+            continue;
+        }
         threads
-            .entry((record.place.file, None, Some(Arc::clone(sender))))
+            .entry((record.place.file, None, sender.clone()))
             .or_default()
             .push((record, &**key));
     }
@@ -69,7 +68,7 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
     }
     let moments: Vec<i64> = renewals
         .iter()
-        .filter_map(|(record, _)| Some(story.at(record)?.middle()))
+        .filter_map(|(record, _)| moment(story, record))
         .collect();
     let each = median(
         moments
@@ -81,7 +80,7 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
     let mut longest: Option<(&Record, &Record, i64)> = None;
     let mut last: BTreeMap<&str, (&Record, i64)> = BTreeMap::new();
     for (record, key) in renewals {
-        let Some(at) = story.at(record).map(|at| at.middle()) else {
+        let Some(at) = moment(story, record) else {
             continue;
         };
         if let Some((before, then)) = last.insert(key, (record, at)) {
@@ -156,6 +155,15 @@ fn draft(story: &Story<'_>, renewals: &[(&Record, &str)]) -> Option<Draft> {
         evidence,
         against: Vec::new(),
     })
+}
+
+/// When a renewal was: by the deadline that it set where there is one, which is finer than a stamp of whole seconds. Deadlines
+/// of one TTL are as far apart as the renewals themselves.
+fn moment(story: &Story<'_>, record: &Record) -> Option<i64> {
+    match &record.says {
+        Says::Store(StoreSays::RenewalApplied { until: Some(until), .. }) => Some(until.earliest),
+        _ => story.at(record).map(|at| at.middle()),
+    }
 }
 
 fn median(mut values: Vec<i64>) -> Option<i64> {

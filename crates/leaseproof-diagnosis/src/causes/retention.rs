@@ -20,7 +20,10 @@ pub fn causes(breach: &Breach) -> Vec<Draft> {
             against: Vec::new(),
         }];
     }
-    let Some(kept) = of("LP004") else { return Vec::new() };
+    // Without the store's record it is the next owner's word that tells when the lease was over.
+    let Some(kept) = of("LP004").or_else(|| of("LP001")) else {
+        return Vec::new();
+    };
     vec![Draft {
         id: "silent-retention",
         rule: &rule::LP004,

@@ -7,6 +7,7 @@ use super::{Draft, Part, cite};
 use crate::story::Story;
 use crate::story::asking::{rhythm, told_of_no_answer, waited};
 use crate::story::fit::{Fit, contradicted, fit, is_the_losers, overdue, owner_ran, store_worked, surely_covers};
+use crate::story::owner::Owner;
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
 use leaseproof_evidence::record::{Record, SourceKind};
@@ -55,6 +56,10 @@ fn nowhere(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> bool {
     let (Some(at), Some(began)) = (stop.span(), stop.began) else {
         return false;
     };
+    // Silent at the resource alone, its host may have been cut off.
+    if story.owners.get(index).is_some_and(Owner::is_mute) {
+        return false;
+    }
     let both = all
         .iter()
         .any(|other| other.who == stop.who && other.file != stop.file && fit(story, other) == Fit::Covers);
@@ -124,6 +129,16 @@ fn is_explained(story: &Story<'_>, stop: &Stop<'_>) -> bool {
     })
 }
 
+/// A stop of the same length, by the runtime's or somebody's word, that is laid at another time or at none.
+fn elsewhere(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    story.stops.iter().any(|other| {
+        let says = matches!(other.how, How::Runtime { .. } | How::Paused { .. } | How::Suspended);
+        let mine =
+            matches!((other.who, stop.who), (Who::Owner(a), Who::Owner(b)) if a == b) || other.who == Who::Unknown;
+        says && mine && other.took.abs_diff(stop.took) < stop.took / 8
+    })
+}
+
 fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft> {
     let fits = fit(story, stop);
     let loser = is_the_losers(story, stop);
@@ -139,6 +154,12 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
         (Fit::Covers, _) => Confidence::Likely,
         (Fit::Unplaced, _) if strong >= 2 => Confidence::Likely,
         _ => Confidence::Possible,
+    };
+    // Somebody tells of a stop as long as this one, at another time: a clock that is off would make one of the two.
+    let confidence = if elsewhere(story, stop) {
+        confidence.max(Confidence::Likely)
+    } else {
+        confidence
     };
     // A silence that explains no loss, or beside which the owner ran, is a silence.
     if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran_beside.is_empty()) {

@@ -19,6 +19,15 @@ use std::time::Duration;
 /// A move that is further away than this from the loss explains nothing.
 const NEAR: Duration = Duration::from_secs(15);
 
+/// It was before anybody had the lease, as far as the files tell: a store's first leader is no change.
+fn before_all(story: &Story<'_>, record: &Record) -> bool {
+    let granted = story.grants.iter().filter(|grant| !grant.is_session);
+    let acquired = story.owners.iter().flat_map(|owner| owner.says.iter().copied());
+    let acquired = acquired.filter(|it| matches!(it.says, Says::Owner(OwnerSays::Acquired { .. })));
+    let mut all = granted.map(|grant| grant.begun).chain(acquired).peekable();
+    all.peek().is_some() && all.all(|begun| story.before(record, begun) == Truth::Yes)
+}
+
 pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
     let window = window(story);
     let moves: Vec<(&Record, MoveKind, &str)> = story
@@ -39,10 +48,11 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Draft> {
             let before_it = grant.is_some_and(|grant| story.before(record, grant.begun) == Truth::Yes);
             // A server's first start is no move; one after somebody had the lease is.
             let at_start = matches!(kind, MoveKind::Started | MoveKind::Stopped);
+            let leads = matches!(kind, MoveKind::LeaderElected | MoveKind::LeaderLost | MoveKind::Demoted);
             // One that is shut down while nobody lost anything is shut down at the end.
             let at_end = *kind == MoveKind::Stopped && story.loss.is_none();
             let known = after_a_grant(story, record) || (*kind == MoveKind::Started && is_restart(story, record));
-            !(before_it || at_end || (at_start && !known))
+            !(before_it || at_end || (at_start && !known) || (leads && before_all(story, record)))
         })
         .collect();
     let Some((first, kind, what)) = moves.iter().min_by_key(|(_, kind, _)| order(*kind)).copied() else {

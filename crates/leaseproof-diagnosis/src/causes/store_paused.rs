@@ -3,15 +3,16 @@
 //! For: its own words, its container's, its file's gap, over the span in which the lease ran out; a client that gave up
 //! after two thirds of its time-out, which one that does not run can't. Against: work of the store in that span.
 
-use super::network::{others_too, owner_words};
+use super::network::{in_time, others_too, owner_words};
 use super::{Draft, Part, cite};
 use crate::story::Story;
-use crate::story::fit::{Fit, fit, overdue, owner_ran, store_worked};
+use crate::story::asking::told_of_no_answer;
+use crate::story::fit::{Fit, fit, outlived, overdue, owner_ran, store_worked};
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, span};
 use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{Definite, OwnerSays, Says};
-use leaseproof_evidence::when::nanos;
+use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::diagnosis::{Boundary, Confidence};
 use leaseproof_model::rule;
 use std::time::Duration;
@@ -36,7 +37,8 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
 fn nobody_heard(story: &Story<'_>) -> Option<Draft> {
     let words = owner_words(story);
     let ran = owner_ran(story);
-    if words.is_empty() || ran.is_empty() || !others_too(story, &words) {
+    // Who tells of it before the lease is over runs.
+    if words.is_empty() || (ran.is_empty() && in_time(story, &words).is_empty()) || !others_too(story, &words) {
         return None;
     }
     let mut evidence = cite(story, words.iter().copied().take(4));
@@ -61,7 +63,7 @@ fn nobody_heard(story: &Story<'_>) -> Option<Draft> {
 
 /// No line says that it stood still: but the lease outlived its TTL while its owner's renewals got no answer.
 fn overdue_end(story: &Story<'_>) -> Option<Draft> {
-    let over = overdue(story)?;
+    let over = late_end(story)?;
     let loss = story.loss.as_ref()?;
     let owner = story.owners.get(loss.owner?)?;
     let window = loss.window(story)?;
@@ -90,7 +92,7 @@ fn overdue_end(story: &Story<'_>) -> Option<Draft> {
     Some(Draft {
         id: "store-paused",
         rule: &rule::LP017,
-        confidence: if unanswered.len() >= 2 && answered_at_the_end(story) {
+        confidence: if unanswered.len() >= 2 && overdue(story).is_some() && answered_at_the_end(story) {
             Confidence::Certain
         } else {
             Confidence::Likely
@@ -107,17 +109,37 @@ fn overdue_end(story: &Story<'_>) -> Option<Draft> {
     })
 }
 
+/// By how much the lease outlived its TTL: by far, or by less, where its end is the very moment of the owner's first answer.
+pub fn late_end(story: &Story<'_>) -> Option<Duration> {
+    overdue(story).or_else(|| {
+        let over = outlived(story)?;
+        let loss = story.loss.as_ref()?;
+        let (first, ended) = (first_answer(story)?, loss.ended?);
+        let apart = first
+            .earliest
+            .saturating_sub(ended.latest)
+            .max(ended.earliest.saturating_sub(first.latest));
+        // Stamps of whole seconds hide the order of the two.
+        let coarse = first.uncertainty() > Duration::from_millis(100);
+        let least = if coarse { 1500 } else { 800 };
+        (over > Duration::from_millis(least) && apart < nanos(Duration::from_millis(300))).then_some(over)
+    })
+}
+
 /// The first answer that the owner got came with the end of the lease itself: what kept the answers from it kept the store
 /// from ending the lease, too. A way that is cut does the one, and not the other.
 fn answered_at_the_end(story: &Story<'_>) -> bool {
-    let Some(loss) = &story.loss else { return false };
-    let (Some(owner), Some(renewed), Some(ended)) = (
-        loss.owner.and_then(|index| story.owners.get(index)),
-        loss.renewed,
-        loss.ended,
-    ) else {
-        return false;
-    };
+    let ended = story.loss.as_ref().and_then(|loss| loss.ended);
+    first_answer(story)
+        .zip(ended)
+        .is_some_and(|(at, ended)| (at.middle() - ended.middle()).abs() < nanos(Duration::from_millis(500)))
+}
+
+/// When the owner was first answered after its last renewal.
+fn first_answer(story: &Story<'_>) -> Option<Interval> {
+    let loss = story.loss.as_ref()?;
+    let owner = story.owners.get(loss.owner?)?;
+    let renewed = loss.renewed?;
     let first = owner.says.iter().find(|record| {
         let answer = matches!(
             record.says,
@@ -131,9 +153,7 @@ fn answered_at_the_end(story: &Story<'_>) -> bool {
         );
         answer && story.at(record).is_some_and(|at| at.earliest > renewed.latest)
     });
-    first
-        .and_then(|record| story.at(record))
-        .is_some_and(|at| (at.middle() - ended.middle()).abs() < nanos(Duration::from_millis(500)))
+    first.and_then(|record| story.at(record))
 }
 
 fn positive(stop: &Stop<'_>) -> bool {
@@ -155,8 +175,12 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
     });
     let ran = owner_ran(story);
     let client_ran = heard.is_some() || !ran.is_empty();
+    let unheard = matches!(stop.how, How::Unheard { .. });
     let confidence = match fits {
         _ if worked.is_some() => Confidence::Possible,
+        // All clients may have stood still together, on one host: who runs says so. And their way may be one.
+        Fit::Covers if unheard && (client_ran || waited_for_it(story, stop)) => Confidence::Likely,
+        _ if unheard => Confidence::Possible,
         Fit::Covers if positive(stop) && (client_ran || ends_with_the_loss(story, stop)) => Confidence::Certain,
         Fit::Covers if positive(stop) => Confidence::Likely,
         // Stores are silent for hours: their own silence counts only beside a sign that nothing was answered in it.
@@ -165,7 +189,7 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
         _ => Confidence::Possible,
     };
     // A gap in a store's log is hardly anything: stores are silent for hours.
-    if !positive(stop) && confidence == Confidence::Possible {
+    if (unheard || !positive(stop)) && confidence == Confidence::Possible {
         return None;
     }
     let at = stop
@@ -175,6 +199,15 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
     let words = match &stop.how {
         How::StoreLate { what } => format!(": {what}"),
         How::Paused { how } => format!(" ({how})"),
+        How::Unheard { clients, usual } => format!(
+            ": it took no request in all that time, and {} that usually asked every {} came back at once",
+            if *clients == 1 {
+                "a client".to_owned()
+            } else {
+                format!("{clients} clients")
+            },
+            span(*usual)
+        ),
         How::Gap { usual } => format!(": it wrote nothing, and its lines are usually {} apart", span(*usual)),
         How::Runtime { operation, .. } => format!(" (`{operation}`)"),
         _ => String::new(),
@@ -209,6 +242,15 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
             .into_iter()
             .collect(),
     })
+}
+
+/// The owner tells of requests without an answer in that span; or no file says what it was doing.
+fn waited_for_it(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let Some(owner) = story.loss.as_ref().and_then(|loss| loss.owner) else {
+        return story.owners.is_empty();
+    };
+    let mute = story.owners.get(owner).is_some_and(|owner| owner.says.is_empty());
+    mute || stop.span().is_some_and(|at| told_of_no_answer(story, owner, at))
 }
 
 /// The lease ended right when the store woke.

@@ -249,14 +249,19 @@ pub fn signs_of<'s, 'e>(story: &'s Story<'e>, owner: usize) -> impl Iterator<Ite
 /// renewals that got no answer were applied all the same.
 #[must_use]
 pub fn overdue(story: &Story<'_>) -> Option<Duration> {
+    let ttl = story.numbers.ttl.as_ref()?.value;
+    // Stores look at their deadlines now and then: half a TTL and a second are ordinary.
+    outlived(story).filter(|over| *over > ttl / 2 + Duration::from_secs(1))
+}
+
+/// By how much at least the lease lived longer than a TTL after its last renewal.
+#[must_use]
+pub fn outlived(story: &Story<'_>) -> Option<Duration> {
     let loss = story.loss.as_ref()?;
     let ttl = story.numbers.ttl.as_ref()?.value;
     let (renewed, ended) = (loss.renewed?, loss.ended?);
     let lived = Duration::from_nanos(ended.earliest.saturating_sub(renewed.latest).max(0).unsigned_abs());
-    // Stores look at their deadlines now and then: half a TTL and a second are ordinary.
-    lived
-        .checked_sub(ttl)
-        .filter(|over| *over > ttl / 2 + Duration::from_secs(1))
+    lived.checked_sub(ttl)
 }
 
 /// A sign that the owner ran while its lease ran out: it wrote something in the middle of the window.

@@ -57,10 +57,13 @@ pub fn loss<'e>(story: &Story<'e>) -> Option<Loss<'e>> {
         .grants
         .iter()
         .enumerate()
-        .filter(|(_, grant)| grant.was_lost() && wanted(grant.owner))
+        .filter(|(_, grant)| grant.was_lost() && wanted(grant.owner) && !is_anothers(story, grant))
         .map(|(index, grant)| (harm(story, index, grant), index))
-        // The greatest harm; of equal ones the first.
-        .max_by_key(|(harm, index)| (*harm, usize::MAX - index));
+        // The greatest harm; of equal ones the first. Sessions that are looked with are shorter than those that hold.
+        .max_by_key(|(harm, index)| {
+            let session = story.grants.get(*index).filter(|grant| grant.is_session);
+            (*harm, session.and_then(|grant| grant.ttl), usize::MAX - index)
+        });
     // Without late acts or a successor the store's record says little: owners that take over from each other say more.
     let by_words = || {
         takeovers(story)
@@ -70,12 +73,20 @@ pub fn loss<'e>(story: &Story<'e>) -> Option<Loss<'e>> {
     };
     match by_store {
         Some((harm, index)) if harm >= 2 => return of_grant(story, index),
+        // A session of nobody's says less than what an owner says of its own loss.
+        Some((0, index)) => {
+            return by_words()
+                .or_else(|| told(story, &wanted))
+                .or_else(|| of_grant(story, index));
+        }
         Some((_, index)) => return by_words().or_else(|| of_grant(story, index)),
         None => {}
     }
-    if let Some(loss) = by_words() {
-        return Some(loss);
-    }
+    by_words().or_else(|| told(story, &wanted))
+}
+
+/// By the first owner that tells of its loss.
+fn told<'e>(story: &Story<'e>, wanted: &dyn Fn(Option<usize>) -> bool) -> Option<Loss<'e>> {
     let (index, told) = story
         .owners
         .iter()
@@ -86,6 +97,21 @@ pub fn loss<'e>(story: &Story<'e>) -> Option<Loss<'e>> {
             Some((index, *told))
         })?;
     Some(of_owner(story, index, told))
+}
+
+/// A session that no owner is known to have had, where another's is known, or where its length is not that of the lease
+/// and others' is: any client of the store has sessions.
+fn is_anothers(story: &Story<'_>, grant: &Grant<'_>) -> bool {
+    if !grant.is_session || grant.owner.is_some() {
+        return false;
+    }
+    let others = || story.grants.iter().filter(|other| other.is_session && other.was_lost());
+    let planned = story.asked.plan.as_ref().map(|(budget, _)| budget.ttl);
+    let fits = |other: &Grant<'_>| {
+        let pair = planned.zip(other.ttl);
+        pair.is_some_and(|(planned, own)| planned.abs_diff(own) <= planned / 4)
+    };
+    others().any(|other| other.owner.is_some()) || (!fits(grant) && others().any(fits))
 }
 
 /// The line tells an owner that its lease is over.

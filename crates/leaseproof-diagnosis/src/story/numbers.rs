@@ -33,6 +33,8 @@ pub struct Numbers<'e> {
     pub slowlog: Option<Number<'e>>,
 }
 
+const NEGOTIATED: &str = "as negotiated";
+
 impl Numbers<'_> {
     /// What is left of the TTL for a pause, by what is known.
     #[must_use]
@@ -109,13 +111,27 @@ pub fn numbers<'e>(story: &Story<'e>) -> Numbers<'e> {
                     timeout: Some(timeout), ..
                 },
             ) if numbers.ttl.is_none() => {
-                numbers.ttl = Some(said(*timeout, "as negotiated"));
+                numbers.ttl = Some(said(*timeout, NEGOTIATED));
             }
             Says::Owner(OwnerSays::Acquired { ttl: Some(ttl), .. }) if numbers.ttl.is_none() => {
                 numbers.ttl = Some(said(*ttl, "as the owner says"));
             }
             _ => {}
         }
+    }
+    // Any client has sessions: that of an owner says more than the first on record.
+    if numbers.ttl.as_ref().is_some_and(|ttl| ttl.from == NEGOTIATED)
+        && let Some(grant) = story
+            .grants
+            .iter()
+            .find(|grant| grant.is_session && grant.owner.is_some())
+        && let Some(ttl) = grant.ttl
+    {
+        numbers.ttl = Some(Number {
+            value: ttl,
+            by: Some(grant.begun),
+            from: NEGOTIATED.to_owned(),
+        });
     }
     if numbers.plan.is_none()
         && let Some(grant) = story

@@ -3,7 +3,7 @@
 use leaseproof_evidence::evidence::Evidence;
 use leaseproof_evidence::place::FileId;
 use leaseproof_evidence::record::{Author, Record, SourceKind};
-use leaseproof_evidence::says::{OwnerSays, Says};
+use leaseproof_evidence::says::{OwnerSays, ResourceSays, Says};
 use leaseproof_model::name::Token;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -56,7 +56,44 @@ pub fn owners(evidence: &Evidence) -> Vec<Owner<'_>> {
     for owner in &mut owners {
         owner.name = name(owner, evidence);
     }
+    if owners.is_empty() {
+        owners = by_resource(evidence);
+    }
     owners
+}
+
+/// Fewer writes of one name make no owner of it.
+const FEW: usize = 3;
+
+/// Where no file of an owner is there: those whose writes the resource names. They say nothing of what they believed.
+fn by_resource(evidence: &Evidence) -> Vec<Owner<'_>> {
+    let mut found: Vec<(Owner<'_>, usize)> = Vec::new();
+    for record in &evidence.records {
+        let Says::Resource(ResourceSays::Write {
+            sender: Some(sender),
+            token,
+            ..
+        }) = &record.says
+        else {
+            continue;
+        };
+        let known = found.iter().position(|(owner, _)| owner.name == **sender);
+        let index = known.unwrap_or_else(|| {
+            let mut owner = Owner {
+                name: sender.to_string(),
+                ..Owner::default()
+            };
+            owner.ids.insert(Arc::clone(sender));
+            found.push((owner, 0));
+            found.len() - 1
+        });
+        if let Some((owner, writes)) = found.get_mut(index) {
+            owner.tokens.extend(*token);
+            *writes += 1;
+        }
+    }
+    found.retain(|(_, writes)| *writes >= FEW);
+    found.into_iter().map(|(owner, _)| owner).collect()
 }
 
 impl<'e> Owner<'e> {
@@ -79,6 +116,12 @@ impl<'e> Owner<'e> {
             _ => {}
         }
         self.says.push(record);
+    }
+
+    /// Whether it is known by its writes at the resource alone.
+    #[must_use]
+    pub fn is_mute(&self) -> bool {
+        self.says.is_empty()
     }
 
     /// Whether the store's holder, session or sender is this owner.

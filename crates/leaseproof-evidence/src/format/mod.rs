@@ -31,6 +31,7 @@ mod resource;
 mod scan;
 pub(crate) mod sniff;
 mod sockets;
+pub(crate) mod traffic;
 mod zookeeper;
 mod zookeeper_words;
 

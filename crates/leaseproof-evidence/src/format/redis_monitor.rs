@@ -1,6 +1,7 @@
 //! Redis' MONITOR: every request as it was run, and no answers.
 
 use super::scan::has;
+use super::traffic::Traffic;
 use crate::read::Meter;
 use crate::reading::Reading;
 use crate::reading::line::{Layers, Line};
@@ -21,6 +22,8 @@ const BY: &str = "redis-monitor";
 pub(crate) struct State {
     /// Who sent the script whose inner requests follow: they have no client of their own.
     script: Option<Arc<str>>,
+    /// How often each client asks.
+    traffic: Traffic,
 }
 
 /// A request as MONITOR writes it.
@@ -86,6 +89,13 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         return None;
     }
     let request = request(&line.text)?;
+    // What a script does has no client of its own.
+    if request.client != "lua"
+        && let Some(at) = line.when.as_ref()
+        && let Some(unheard) = reading.state.monitor.traffic.hear(request.client, at.span.earliest)
+    {
+        reading.say(line, SourceKind::Store, BY, StampMeans::End, Says::Store(unheard));
+    }
     say(line, &request, reading);
     Some(BY)
 }
@@ -225,6 +235,15 @@ fn say(line: &Line<'_>, request: &Request<'_>, reading: &mut Reading<'_>) {
             }
             return;
         }
+        // The key is elsewhere, or nowhere, after these.
+        "getdel" | "rename" | "renamenx" | "move" => match inner {
+            true => StoreSays::Deleted {
+                key,
+                by: sender,
+                index: None,
+            },
+            false => StoreSays::DeleteAsked { key, sender },
+        },
         "flushall" | "flushdb" => StoreSays::Moved {
             kind: crate::says::MoveKind::Flush,
             what: reading.name(&verb),

@@ -168,6 +168,16 @@ pub enum StoreSays {
         /// In its words. Its guess of the cause is not to be believed.
         what: Arc<str>,
     },
+    /// In a record of every request: nobody asked anything for so long, and those that had asked again and again before
+    /// were back at once. The stamp is that of their return.
+    Unheard {
+        /// For how long.
+        took: Duration,
+        /// How many clients ask so often that each must have been missed several times.
+        clients: u32,
+        /// How far apart the requests of the most frequent of them usually are.
+        usual: Duration,
+    },
     /// Persistence: a snapshot, a slow disk.
     Persistence {
         /// How long it took, where the line says.
@@ -222,6 +232,7 @@ impl StoreSays {
             Self::ClientSilent { .. } => "store client silent",
             Self::Moved { .. } => "store moved",
             Self::Stalled { .. } => "store stalled",
+            Self::Unheard { .. } => "store unheard",
             Self::Persistence { .. } => "store persistence",
             Self::SlowCommand { .. } => "store slow command",
             Self::Role { .. } => "store role",

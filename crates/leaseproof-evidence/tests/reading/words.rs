@@ -280,3 +280,29 @@ fn writes_without_a_token_ok_and_bad() {
         })
     ));
 }
+
+/// What a renewal's failure is taken for, by the line.
+fn failed(line: &str) -> Option<Definite> {
+    let line = format!("{{\"ts\":\"2026-12-01T02:17:00.745Z\",\"level\":\"warn\",{line},\"key\":\"locks/orders\"}}\n");
+    let evidence = read(&[bytes("a", line.as_bytes())], &Options::default());
+    evidence.records.iter().find_map(|record| match &record.says {
+        Says::Owner(OwnerSays::RenewalFailed { definite, .. }) => Some(*definite),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_reason_beside_the_message_ok() {
+    let line = r#""msg":"lease renewal failed","reason":"not the holder""#;
+    assert_eq!(failed(line), Some(Definite::Refused));
+    let line = r#""msg":"lease renewal failed","error":"lock is no longer owned""#;
+    assert_eq!(failed(line), Some(Definite::Refused));
+}
+
+#[test]
+fn a_reason_that_is_no_refusal_bad() {
+    let line = r#""msg":"lease renewal failed","reason":"the store did not answer within 200ms""#;
+    assert_eq!(failed(line), Some(Definite::Unknown));
+    let line = r#""msg":"lease renewal failed","error":"connection refused""#;
+    assert_eq!(failed(line), Some(Definite::Unknown));
+}

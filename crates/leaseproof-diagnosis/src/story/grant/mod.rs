@@ -141,6 +141,7 @@ pub fn grants<'e>(story: &Story<'e>) -> Vec<Grant<'e>> {
     for grant in &mut grants {
         grant.owner = whose::owner_of(story, grant);
     }
+    whose::one_session_each(story, &mut grants);
     grants
 }
 

@@ -2,8 +2,9 @@
 
 use super::is_key;
 use crate::story::Story;
-use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use crate::story::owner::Owner;
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::says::{OwnerSays, ResourceSays, Says};
 use leaseproof_model::truth::Truth;
 
 /// One owner says that it acquired while another, which had, said of no end.
@@ -18,6 +19,9 @@ pub struct Takeover<'e> {
 /// By the owners' own words, who took over from whom. The first of each.
 #[must_use]
 pub fn takeovers<'e>(story: &Story<'e>) -> Vec<Takeover<'e>> {
+    if story.owners.iter().all(Owner::is_mute) {
+        return by_writes(story);
+    }
     let mut found = Vec::new();
     for (loser, owner) in story.owners.iter().enumerate() {
         let mut acquired: Vec<&'e Record> = story
@@ -43,6 +47,39 @@ pub fn takeovers<'e>(story: &Story<'e>) -> Vec<Takeover<'e>> {
         found.extend(taken.map(|taken| Takeover { loser, taken }));
     }
     found
+}
+
+/// By the resource's word, where no owner says anything: one begins to write that never did, and another did before.
+fn by_writes<'e>(story: &Story<'e>) -> Vec<Takeover<'e>> {
+    let mut writes: Vec<(i64, usize, &'e Record)> = story
+        .of(SourceKind::Resource)
+        .filter_map(|record| {
+            let owner = writer(story, record)?;
+            Some((story.at(record)?.middle(), owner, record))
+        })
+        .collect();
+    writes.sort_by_key(|(at, _, record)| (*at, record.place));
+    let mut found: Vec<Takeover<'e>> = Vec::new();
+    let mut seen: Vec<usize> = Vec::new();
+    for (_, owner, taken) in writes {
+        if seen.contains(&owner) {
+            continue;
+        }
+        found.extend(seen.last().map(|loser| Takeover { loser: *loser, taken }));
+        seen.push(owner);
+    }
+    found
+}
+
+/// The owner that a line of the resource names.
+pub fn writer(story: &Story<'_>, record: &Record) -> Option<usize> {
+    let Says::Resource(ResourceSays::Write {
+        sender: Some(sender), ..
+    }) = &record.says
+    else {
+        return None;
+    };
+    story.owners.iter().position(|owner| owner.answers_to(sender))
 }
 
 fn is_acquired(story: &Story<'_>, record: &Record) -> bool {

@@ -1,9 +1,11 @@
 //! How one grant ends and the next begins: by its time, by its holder, or by another that has it now.
 
+use super::whose::owner_of;
 use super::{End, EndKind, Grant, last_sign};
 use crate::story::Story;
-use leaseproof_evidence::record::Record;
-use leaseproof_evidence::says::{OwnerSays, Says};
+use crate::story::loss::is_loss;
+use leaseproof_evidence::record::{Record, SourceKind};
+use leaseproof_evidence::says::{OwnerSays, ResourceSays, Says};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
@@ -94,6 +96,7 @@ pub fn deleted_how(story: &Story<'_>, grant: &Grant<'_>, record: &Record) -> End
     if let Some(until) = grant.until {
         return match until.before(now) {
             Truth::Yes => EndKind::Expired,
+            Truth::No if went_on(story, grant, now) => EndKind::Deleted,
             Truth::No => EndKind::Released,
             // Within the second of its deadline: an expiry, unless its holder says that it let go just then.
             Truth::CannotTell if !let_go(story, now) => EndKind::Expired,
@@ -105,6 +108,52 @@ pub fn deleted_how(story: &Story<'_>, grant: &Grant<'_>, record: &Record) -> End
         _ => EndKind::Deleted,
     }
 }
+
+/// The holder tells of a loss, or wrote on without acquiring anew, and nobody says that it let go: its key was taken from it.
+fn went_on(story: &Story<'_>, grant: &Grant<'_>, now: Interval) -> bool {
+    let Some(owner) = owner_of(story, grant).and_then(|index| story.owners.get(index)) else {
+        return false;
+    };
+    if owner.is_mute() || let_go(story, now) {
+        return false;
+    }
+    let again = owner
+        .says
+        .iter()
+        .filter(|record| matches!(record.says, Says::Owner(OwnerSays::Acquired { .. })))
+        .filter_map(|record| story.at(record))
+        .filter(|at| at.latest > now.earliest)
+        .map(|at| at.earliest)
+        .min();
+    let lost = |record: &&&Record| {
+        is_loss(record)
+            && story
+                .at(record)
+                .is_some_and(|at| at.latest >= now.earliest && again.is_none_or(|again| at.latest < again))
+    };
+    if owner.says.iter().any(|record| lost(&record)) {
+        return true;
+    }
+    let after = |record: &Record| {
+        story.at(record).is_some_and(|at| {
+            at.earliest > now.latest.saturating_add(GOES_ON) && again.is_none_or(|again| at.latest < again)
+        })
+    };
+    let writes = story
+        .of(SourceKind::Resource)
+        .filter(|record| match &record.says {
+            Says::Resource(ResourceSays::Write { token, sender, .. }) => {
+                let named = sender.as_deref().is_some_and(|sender| owner.answers_to(sender));
+                named || token.is_some_and(|token| owner.tokens.contains(&token))
+            }
+            _ => false,
+        })
+        .filter(|record| after(record));
+    writes.count() >= 2
+}
+
+/// A write may be on its way for so long (ns).
+const GOES_ON: i64 = 300_000_000;
 
 /// An owner says that it released at about this moment.
 fn let_go(story: &Story<'_>, now: Interval) -> bool {

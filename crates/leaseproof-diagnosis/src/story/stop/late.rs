@@ -43,6 +43,21 @@ pub fn words<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
                     });
                 }
             }
+            Says::Store(StoreSays::Unheard { took, clients, usual }) => {
+                let (began, ended) = ends(story, record, *took);
+                stops.push(Stop {
+                    who: Who::Store,
+                    how: How::Unheard {
+                        clients: *clients,
+                        usual: *usual,
+                    },
+                    began,
+                    ended,
+                    took: *took,
+                    lines: vec![record],
+                    file,
+                });
+            }
             Says::Store(StoreSays::Stalled { took: Some(took), what }) => {
                 let (began, ended) = ends(story, record, *took);
                 stops.push(Stop {

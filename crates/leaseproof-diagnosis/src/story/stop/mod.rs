@@ -85,6 +85,13 @@ pub enum How {
         /// For want of memory.
         memory: bool,
     },
+    /// Nobody asked the store anything, and all that ask often were back at once.
+    Unheard {
+        /// So many of them.
+        clients: u32,
+        /// How far apart their requests usually are.
+        usual: Duration,
+    },
     /// The store said itself that it was late.
     StoreLate {
         /// In its words.

@@ -22,9 +22,14 @@ pub fn gaps<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
         let usual = file.gaps.p99.max(file.gaps.median * 3);
         for gap in &file.gaps.widest {
             let wide = gap.took >= SHORTEST && file.gaps.count >= 8 && gap.took > file.gaps.median * 5;
+            // An owner that logs each renewal has few lines, and a habit all the same.
+            let few = kind == SourceKind::Owner
+                && (4..8).contains(&file.gaps.count)
+                && gap.took > file.gaps.median * 3
+                && gap.took > Duration::from_secs(1);
             // The widest itself is among the hundredth part in a short file.
             let odd = gap.took > usual || (file.gaps.count < 200 && gap.took > file.gaps.median * 5);
-            if wide && odd {
+            if (wide && odd) || few {
                 stops.extend(gap_of(story, id, kind, gap, file.gaps.median));
             }
         }

@@ -8,6 +8,7 @@ use crate::record::SourceKind;
 use crate::says::{Decision, Definite, OwnerSays, ResourceSays, Says, Setting, SettingName};
 use crate::when::StampMeans;
 use regex::Regex;
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 const BY: &str = "words";
@@ -73,15 +74,17 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
     let failed = FAILED.as_ref()?.is_match(text);
     let key = about.key.clone().or_else(|| path(text).map(|path| reading.name(path)));
     let token = about.token;
-    let why: Arc<str> = reading.name(text.trim());
+    // A logger of fields tells the reason beside the message, and not in it.
+    let whole = with_reason(line, text);
+    let why: Arc<str> = reading.name(whole.trim());
     let matched = |name: &str| found.name(name).is_some();
     let says = if matched("renew") {
-        let definite = if refused(text) {
+        let definite = if refused(&whole) {
             Definite::Refused
         } else {
             Definite::Unknown
         };
-        match failed || refused(text) {
+        match failed || refused(&whole) {
             true => OwnerSays::RenewalFailed { key, definite, why },
             false if has(text, "renewing") || has(text, "extending") || has(text, "refreshing") => {
                 OwnerSays::RenewSent { key }
@@ -127,6 +130,16 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
     }
     say(line, BY, says, reading);
     Some(BY)
+}
+
+/// The message, and the reason that a line of fields gives for it.
+fn with_reason<'t>(line: &Line<'_>, text: &'t str) -> Cow<'t, str> {
+    let fields = line.fields.as_ref();
+    let reason = ["reason", "error", "err", "cause"]
+        .iter()
+        .find_map(|name| fields?.get(*name)?.as_str())
+        .filter(|reason| !text.contains(reason));
+    reason.map_or(Cow::Borrowed(text), |reason| Cow::Owned(format!("{text}: {reason}")))
 }
 
 /// `write accepted token=7`: the resource's word where it decides, the owner's where it only wrote.
