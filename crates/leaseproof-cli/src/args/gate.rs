@@ -101,7 +101,8 @@ pub struct SqlArgs {
     /// The database.
     #[arg(long)]
     pub dialect: DialectName,
-    /// The table that is written to: NAME or SCHEMA.NAME (PostgreSQL: public, where no schema is named).
+    /// The table that is written to: NAME or SCHEMA.NAME (PostgreSQL: public, where no schema is named; SQLite: an
+    /// attached database).
     #[arg(long, value_name = "TABLE")]
     pub table: String,
     /// The column that names the resource.

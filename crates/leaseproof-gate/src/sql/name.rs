@@ -48,6 +48,11 @@ impl Names {
         self.qualified(&self.table)
     }
 
+    /// The same without its schema.
+    pub fn table_bare(&self) -> String {
+        quoted(self.dialect, &self.table)
+    }
+
     /// A table, function or trigger made for it.
     pub fn made(&self, what: &str) -> String {
         self.qualified(&format!("{}_fence_{what}", self.table))

@@ -13,8 +13,8 @@ pub fn migration(fence: &Fence) -> String {
     let table = fence.names.table();
     let (key, token) = (&fence.key, &fence.token);
     let marks = fence.names.made("marks");
-    // An index takes its schema from its own name.
-    let bare = fence.names.made_bare("marks");
+    // An index and a trigger take their schema from their own names, and allow none within.
+    let (bare, bare_table) = (fence.names.made_bare("marks"), fence.names.table_bare());
     let (nocase, rtrim) = (fence.names.made("marks_nocase"), fence.names.made("marks_rtrim"));
     let (insert, named, update) = (
         fence.names.trigger("insert"),
@@ -38,31 +38,31 @@ CREATE INDEX {rtrim} ON {bare} ("key" COLLATE RTRIM);
 INSERT INTO {marks} ("key", "token")
   SELECT {key}, max({token}) FROM {table} WHERE {token} IS NOT NULL AND {key} IS NOT NULL GROUP BY {key};
 
-CREATE TRIGGER {insert} AFTER INSERT ON {table} BEGIN
+CREATE TRIGGER {insert} AFTER INSERT ON {bare_table} BEGIN
   SELECT CASE
     WHEN NEW.{key} IS NULL THEN RAISE(ABORT, {no_key})
     WHEN typeof(NEW.{token}) <> 'integer' OR NEW.{token} < 0 THEN RAISE(ABORT, {missing})
-    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE NEW.{key} = "key") THEN RAISE(ABORT, {stale})
+    WHEN NEW.{token} < (SELECT "token" FROM {bare} WHERE NEW.{key} = "key") THEN RAISE(ABORT, {stale})
   END;
-  INSERT INTO {marks} ("key", "token")
-    SELECT NEW.{key}, NEW.{token} WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE NEW.{key} = "key");
-  UPDATE {marks} SET "token" = NEW.{token} WHERE NEW.{key} = "key";
+  INSERT INTO {bare} ("key", "token")
+    SELECT NEW.{key}, NEW.{token} WHERE NOT EXISTS (SELECT 1 FROM {bare} WHERE NEW.{key} = "key");
+  UPDATE {bare} SET "token" = NEW.{token} WHERE NEW.{key} = "key";
 END;
 
-CREATE TRIGGER {named} BEFORE UPDATE OF {token} ON {table} BEGIN
-  INSERT INTO {marks} ("key", "token")
-    SELECT OLD.{key}, 0 WHERE NOT EXISTS (SELECT 1 FROM {marks} WHERE OLD.{key} = "key");
-  UPDATE {marks} SET "named" = 1 WHERE OLD.{key} = "key";
+CREATE TRIGGER {named} BEFORE UPDATE OF {token} ON {bare_table} BEGIN
+  INSERT INTO {bare} ("key", "token")
+    SELECT OLD.{key}, 0 WHERE NOT EXISTS (SELECT 1 FROM {bare} WHERE OLD.{key} = "key");
+  UPDATE {bare} SET "named" = 1 WHERE OLD.{key} = "key";
 END;
 
-CREATE TRIGGER {update} AFTER UPDATE ON {table} BEGIN
+CREATE TRIGGER {update} AFTER UPDATE ON {bare_table} BEGIN
   SELECT CASE
     WHEN NEW.{key} IS NOT OLD.{key} THEN RAISE(ABORT, {changed})
-    WHEN NOT EXISTS (SELECT 1 FROM {marks} WHERE OLD.{key} = "key" AND "named" = 1) THEN RAISE(ABORT, {missing})
+    WHEN NOT EXISTS (SELECT 1 FROM {bare} WHERE OLD.{key} = "key" AND "named" = 1) THEN RAISE(ABORT, {missing})
     WHEN typeof(NEW.{token}) <> 'integer' OR NEW.{token} < 0 THEN RAISE(ABORT, {missing})
-    WHEN NEW.{token} < (SELECT "token" FROM {marks} WHERE NEW.{key} = "key") THEN RAISE(ABORT, {stale})
+    WHEN NEW.{token} < (SELECT "token" FROM {bare} WHERE NEW.{key} = "key") THEN RAISE(ABORT, {stale})
   END;
-  UPDATE {marks} SET "token" = NEW.{token}, "named" = 0 WHERE NEW.{key} = "key";
+  UPDATE {bare} SET "token" = NEW.{token}, "named" = 0 WHERE NEW.{key} = "key";
 END;
 "#
     );
@@ -71,7 +71,7 @@ END;
         let deleted = fence.says(Why::Deleted);
         text.push_str(REPLACES);
         text.push_str(&format!(
-            "CREATE TRIGGER {trigger} BEFORE DELETE ON {table} BEGIN\n  SELECT RAISE(ABORT, {deleted});\nEND;\n"
+            "CREATE TRIGGER {trigger} BEFORE DELETE ON {bare_table} BEGIN\n  SELECT RAISE(ABORT, {deleted});\nEND;\n"
         ));
     }
     text.push_str("COMMIT;\n");

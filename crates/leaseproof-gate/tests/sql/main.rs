@@ -1,5 +1,6 @@
 //! The migrations, each on its real database: what they refuse, what they let through, and who waits for whom.
 
+mod attached;
 mod concurrent;
 mod database;
 #[path = "../mariadb_server/mod.rs"]
