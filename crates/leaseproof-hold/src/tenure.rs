@@ -18,9 +18,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
-/// What a store says while another has the lease, by whatever name.
-const HELD: &str = "another holds the lease";
-
 /// What comes after a tenure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
@@ -173,7 +170,7 @@ impl Hold {
                         reins.cut();
                     }
                     // Who waits for another holder waits in silence; what may never end is said.
-                    Event::Waiting { reason } if !asks_once && reason != HELD => {
+                    Event::Waiting { reason, held: false } if !asks_once => {
                         events.tell(&format!("the store {store}: {reason}; trying again"));
                     }
                     _ => {}

@@ -12,7 +12,7 @@ use leaseproof_model::clock::BootNanos;
 use leaseproof_model::event::Outcome;
 use leaseproof_model::name::Token;
 use leaseproof_store::boot_now;
-use leaseproof_store::{Done, Grant};
+use leaseproof_store::{Done, Grant, Refusal};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -75,14 +75,18 @@ impl Duty {
         self.shared.enter(Phase::Refused(reason.unwrap_or_default()));
     }
 
-    /// It did not, for this reason; that is said the first time, and where it is another than was `said` last.
-    pub(crate) fn not_granted(&self, protocol: &mut Protocol, reason: Option<String>, said: &mut Option<String>) {
+    /// It did not, as `done` says; that is said the first time, and where it is another than was `said` last.
+    pub(crate) fn not_granted<T>(&self, protocol: &mut Protocol, done: Done<T>, said: &mut Option<String>) {
         protocol.not_granted(boot_now());
-        let reason = reason.unwrap_or_default();
+        let held = done.refusal == Some(Refusal::Held);
+        let reason = done.reason.unwrap_or_default();
         // Numbers differ from try to try: ports, spans.
         let words = reason.chars().filter(|it| !it.is_ascii_digit() && *it != '.').collect();
         if said.replace(words) != *said {
-            self.say(&Event::Waiting { reason: reason.clone() });
+            self.say(&Event::Waiting {
+                reason: reason.clone(),
+                held,
+            });
         }
         self.shared.enter(Phase::Waiting(Some(reason)));
     }

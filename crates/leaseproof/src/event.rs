@@ -14,6 +14,8 @@ pub enum Event {
     Waiting {
         /// What the store said.
         reason: String,
+        /// Whether another holds it, which ends by itself; anything else may last until somebody mends it.
+        held: bool,
     },
     /// `lease.acquired`: the store granted it.
     Acquired {
@@ -103,7 +105,7 @@ impl Event {
     /// Emits it through `tracing`; `key` is the lease's.
     pub(crate) fn trace(&self, key: &str) {
         match self {
-            Self::Waiting { reason } => info!(name: "lease.waiting", key, reason),
+            Self::Waiting { reason, .. } => info!(name: "lease.waiting", key, reason),
             Self::Acquired {
                 token,
                 holder,

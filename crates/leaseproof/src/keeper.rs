@@ -69,8 +69,8 @@ impl Keeper {
                     let sent = boot_now();
                     let Duty { key, owner, terms, .. } = &self.duty;
                     let timeout = terms.renew_timeout;
-                    let done = self.store.acquire(key, owner, terms.ttl, timeout);
-                    if let Some(grant) = done.value {
+                    let mut done = self.store.acquire(key, owner, terms.ttl, timeout);
+                    if let Some(grant) = done.value.take() {
                         match self.duty.granted(protocol, sent, grant) {
                             Ok(tenure) => return Some(tenure),
                             // A pause used its TTL up: it is nobody's, and given back.
@@ -88,7 +88,7 @@ impl Keeper {
                         self.duty.refused(done.reason);
                         return None;
                     }
-                    self.duty.not_granted(protocol, done.reason, &mut said);
+                    self.duty.not_granted(protocol, done, &mut said);
                 }
             }
         }

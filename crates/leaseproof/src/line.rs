@@ -56,7 +56,7 @@ impl<'e> Line<'e> {
             wall_ns: None,
         };
         Some(match event {
-            Event::Waiting { reason } => Self {
+            Event::Waiting { reason, .. } => Self {
                 reason: Some(reason),
                 ..bare("waiting")
             },

@@ -142,14 +142,12 @@ fn done<T>(work: impl FnOnce() -> Answer<T>) -> Done<T> {
     let during = Moment::between(before, boot_now());
     let (outcome, value, refusal, reason) = match answer {
         Ok(Ok(value)) => (Outcome::Applied, Some(value), None, None),
-        Ok(Err(refusal)) => {
-            let reason = match refusal {
-                Refusal::Held => "another holds the lease",
-                Refusal::NotTheHolder => "not the holder",
-                Refusal::Gone => "the lease is absent or expired",
-            };
-            (Outcome::NotApplied, None, Some(refusal), Some(reason.to_owned()))
-        }
+        Ok(Err(refusal)) => (
+            Outcome::NotApplied,
+            None,
+            Some(refusal),
+            Some(refusal.words().to_owned()),
+        ),
         Err(why) => (Outcome::Unknown, None, None, Some(why)),
     };
     Done {

@@ -200,7 +200,7 @@ impl Seat {
             return;
         };
         match (what, &mut self.stage) {
-            (What::Acquire(done), Stage::Waiting { unwanted }) => match done.value {
+            (What::Acquire(mut done), Stage::Waiting { unwanted }) => match done.value.take() {
                 Some(grant) => match self.duty.granted(&mut self.protocol, flight.sent, grant) {
                     Ok(tenure) => {
                         counts.held();
@@ -209,7 +209,7 @@ impl Seat {
                     Err(grant) => *unwanted = Some(Box::new(grant)),
                 },
                 // If nobody knows, and it was applied after all, that grant is nobody's and ends by its TTL.
-                None => self.duty.not_granted(&mut self.protocol, done.reason, &mut self.said),
+                None => self.duty.not_granted(&mut self.protocol, done, &mut self.said),
             },
             (What::Release(_), Stage::Waiting { unwanted }) => *unwanted = None,
             (What::Renew(done), Stage::Holding(tenure)) => {
