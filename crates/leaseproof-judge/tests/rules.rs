@@ -240,6 +240,18 @@ const CASES: &[Case] = &[
     ("key-deleted-ok", || deleted(550.0), Proven, &[]),
     ("key-deleted-bad", || deleted(2000.0), Violated, &["LP004"]),
     (
+        "LP016-left-at-the-end-bad",
+        || scenarios::left_at_the_end(false),
+        Violated,
+        &["LP016"],
+    ),
+    (
+        "key-deleted-unanswered-bad",
+        || scenarios::deleted_and_unanswered(1600.0),
+        Violated,
+        &["LP004"],
+    ),
+    (
         "never-exercised",
         || over_ttl(|s| _ = s.without(|it| matches!(it.what, What::Write(_)))),
         CannotTell,

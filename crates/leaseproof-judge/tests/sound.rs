@@ -196,6 +196,13 @@ const SOUND: &[Sound] = &[
         s.works(510.0, 1200.0, "a1", 1).said(1200.0, "a1", OwnerEvent::Lost);
         s
     }),
+    ("its release goes unanswered, where the store is slow", || {
+        scenarios::left_at_the_end(true)
+    }),
+    (
+        "a last renewal that no look shows, and no answer after the key was deleted",
+        || scenarios::deleted_and_unanswered(1390.0),
+    ),
     ("it gives up early, when nobody has answered it for long", || {
         let mut s = pauses::within_margin();
         s.ask.availability = false;

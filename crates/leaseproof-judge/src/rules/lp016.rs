@@ -1,7 +1,7 @@
 //! Given up although no renewal had failed or was unknown, and the store still granted it.
 
 use super::{Facts, evidence, of};
-use crate::timeline::{EndKind, Grant, Owner, Saying, Timeline};
+use crate::timeline::{EndKind, Grant, Owner, Saying, Timeline, answered_slowly};
 use crate::words::ms;
 use leaseproof_model::event::{Event, EventId, OwnerEvent};
 use leaseproof_model::finding::{Finding, Subject};
@@ -173,6 +173,12 @@ fn left_held(timeline: &Timeline<'_>, place: usize, owner: &Owner<'_>, doubt: bo
     let ended = owner.ended?;
     let asked = !owner.terminated.is_empty();
     if ended.by_lab && !(asked && timeline.ask.scenario == ScenarioId::CleanRelease) {
+        return None;
+    }
+    // Its release may have gone unanswered, as our own looks nearly did.
+    let since = owner.terminated.last().map(|event| event.at.earliest);
+    let budget = &timeline.ask.budget;
+    if since.is_some_and(|since| answered_slowly(&timeline.readings, since, ended.at.latest, budget)) {
         return None;
     }
     let (left, ids) = still_granted(timeline, place, ended.at, None)?;

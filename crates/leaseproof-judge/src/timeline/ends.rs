@@ -1,6 +1,6 @@
 //! Who ended each grant, and from when its owner's acts are charged.
 
-use super::grant::{By, EndKind, Grant};
+use super::grant::{By, End, EndKind, Grant};
 use super::grants::JITTER;
 use super::owner::Owner;
 use super::{Deeded, Fault, answered_slowly};
@@ -216,6 +216,18 @@ fn unseen_extension(grant: &Grant<'_>, faults: &[Fault<'_>], ttl: Duration) -> O
     Some(gone.map_or(until, |gone| gone.min(until)))
 }
 
+/// A renewal that was answered after the last look at the grant, and before it was seen to be gone, may have been applied
+/// between the two: then it stood until a TTL after, and no look shows it.
+fn hidden_extension(end: End, owner: &Owner<'_>, ttl: Duration) -> Option<BootNanos> {
+    let answered = owner
+        .said_since(end.seen.earliest)
+        .iter()
+        .take_while(|saying| saying.at.earliest <= end.seen.latest)
+        .filter(|saying| saying.is(OwnerEvent::Renewed))
+        .last()?;
+    Some(answered.at.latest.min(end.seen.latest).plus(ttl))
+}
+
 /// Says of each grant from when acts are charged to its owner.
 pub(crate) fn charge(
     grants: &mut [Grant<'_>],
@@ -233,6 +245,11 @@ pub(crate) fn charge(
         let (due, for_writes) = match (grant.end, grant.by) {
             (Some(end), By::Owner(owner)) if end.kind.is_early() => {
                 let owner = &owners[owner];
+                let hidden = hidden_extension(end, owner, budget.ttl);
+                let expiry = expiry.map(|expiry| Moment {
+                    latest: hidden.map_or(expiry.latest, |until| until.max(expiry.latest)),
+                    ..expiry
+                });
                 let noticed = owner.after_running(end.at, budget.heartbeat + budget.renew_timeout);
                 let told = || {
                     let since = owner.said_since(end.at.earliest).iter();

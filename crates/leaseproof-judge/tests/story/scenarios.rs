@@ -1,8 +1,9 @@
 //! The sound story of each scenario that is no plain pause of the owner: tests take a part away.
 
 use super::pauses::{EXPIRY, OVER, PAUSE, TAKEOVER, THAW, held_until_pause};
-use super::{Story, about};
+use super::{Story, about, at};
 use leaseproof_model::event::{Deed, FaultKind, FaultPhase, OwnerEvent, What, WireSeen};
+use leaseproof_model::moment::Moment;
 use leaseproof_model::name::Token;
 use leaseproof_model::scenario::{PremiseName as P, ScenarioId, WitnessMode};
 
@@ -215,6 +216,21 @@ pub fn key_deleted(over: f64) -> Story {
     s
 }
 
+/// The key is deleted right after a renewal that no look shows; no later one is answered, and the owner works `until`.
+#[must_use]
+pub fn deleted_and_unanswered(until: f64) -> Story {
+    let mut s = key_deleted(2300.0);
+    s.without(|event| {
+        matches!(&event.what, What::Said(said) if matches!(said.event, OwnerEvent::RenewFailed | OwnerEvent::Lost))
+    });
+    s.said(402.0, "a1", OwnerEvent::Renewed);
+    for ms in [752.0, 1002.0] {
+        s.said(ms, "a1", OwnerEvent::RenewFailed);
+    }
+    s.works(510.0, until, "a1", 1).said(until + 5.0, "a1", OwnerEvent::Lost);
+    s
+}
+
 /// `a1` is asked to end at 800, releases and exits; `a2` follows.
 #[must_use]
 pub fn clean_release() -> Story {
@@ -231,6 +247,33 @@ pub fn clean_release() -> Story {
         .works(1110.0, 2100.0, "a2", 2)
         .renews(1350.0, 2100.0, "a2");
     s.end_cycle(1800.0).watched(0.0, 2200.0);
+    s
+}
+
+/// `a1` is asked to end at 800 and ends without a release that the store knows of; its last look before that took long
+/// where the store is `slow`.
+#[must_use]
+pub fn left_at_the_end(slow: bool) -> Story {
+    let mut s = held_until_pause(ScenarioId::CleanRelease, &[P::Exercised, P::TermWhileHeld]);
+    s.ask.availability = true;
+    let term = [(FaultPhase::Asked, PAUSE - 1.0), (FaultPhase::Confirmed, PAUSE)];
+    s.fault("a1", FaultKind::Terminate, &term);
+    s.said(PAUSE + 62.0, "a1", OwnerEvent::Lost)
+        .shown(PAUSE + 65.0, |_| ())
+        .ended(PAUSE + 70.0, "a1", false);
+    if slow {
+        s.each(|event| {
+            if matches!(event.what, What::Reading(_)) && event.at == about(PAUSE + 65.0) {
+                event.at = Moment::between(at(PAUSE + 2.0), at(PAUSE + 65.0));
+            }
+        });
+    }
+    s.started(1000.0, "a2").free(EXPIRY + 4.0);
+    s.granted(1800.0, "a2#2", 2)
+        .acquired(1800.0, "a2", 2)
+        .works(1810.0, 2700.0, "a2", 2)
+        .renews(2050.0, 2700.0, "a2");
+    s.end_cycle(2500.0).watched(0.0, 2800.0);
     s
 }
 
