@@ -11,6 +11,9 @@ use std::time::Duration;
 /// Why a gap that is too long need not have been one.
 const HIDDEN: &str = "but the TTL was shortened within the span, and a renewal that shortens it does not show as one";
 
+/// A last reading that is older than this leaves room for what was not read.
+const UNSEEN_MS: f64 = 100.0;
+
 /// A store of sessions tells nobody when one was extended.
 const NOT_SHOWN: &str = "renewals are not shown by this store";
 
@@ -120,6 +123,20 @@ pub fn longest_allowed(budget: &Budget) -> Duration {
     budget.heartbeat + budget.worst_pause + budget.renew_timeout
 }
 
+/// Why a gap was perhaps longer than what was seen of it.
+fn open_end(lease: &LeaseView) -> Option<String> {
+    if lease.watched.unseen_at_end_ms > UNSEEN_MS {
+        let unseen = lease.watched.unseen_at_end_ms;
+        return Some(format!("of the last {unseen:.0} ms nothing was read"));
+    }
+    // Whoever lost the lease had not renewed it by then, for how long nobody knows; a TTL that runs out is a gap of all of it.
+    let lost = |what: Change| matches!(what, Change::Expired | Change::Ended | Change::Taken);
+    let ended = lease.happened.iter().find(|it| lost(it.what));
+    ended.map(|_| {
+        "the lease ended within the span, and how long it had not been renewed by then is not known".to_owned()
+    })
+}
+
 fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
     let planned_ms = ms(longest_allowed(budget));
     let renewals = lease.renewals.get();
@@ -127,12 +144,16 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
     let perhaps = renewals.and_then(|it| it.perhaps_gap_ms);
     let most = seen
         .and_then(|seen| seen.at_most_ms)
-        .map(|own| perhaps.map_or(own, |other| other.max(own)));
+        .into_iter()
+        .chain(perhaps)
+        .reduce(f64::max);
     let shortened = shortened(lease);
     let any = renewals.is_some_and(|it| !it.seen.is_empty());
+    let open = open_end(lease);
     let holds = match seen {
         Some(seen) if seen.at_least_ms > planned_ms && !shortened => Truth::No,
         Some(seen) if seen.at_least_ms > planned_ms || most.is_some_and(|most| most > planned_ms) => Truth::CannotTell,
+        Some(_) if open.is_some() => Truth::CannotTell,
         Some(_) if any => Truth::Yes,
         _ => Truth::CannotTell,
     };
@@ -146,13 +167,17 @@ fn worst_check(budget: &Budget, lease: &LeaseView) -> Check {
             "the worst gap that shows is {}, and the budget allows {planned_ms:.0} ms, {HIDDEN}",
             of(seen)
         ),
-        (_, Some(seen)) if any => match perhaps {
-            Some(other) => format!(
+        (_, Some(seen)) if any => match (perhaps.filter(|most| *most > planned_ms), open) {
+            (None, Some(why)) => format!(
+                "the worst gap that was seen is {}, and the budget allows {planned_ms:.0} ms, but {why}",
+                of(seen)
+            ),
+            (Some(other), _) => format!(
                 "the worst gap is {}, and the budget allows {planned_ms:.0} ms: of another no more is known than that it was \
                  at most {other:.0} ms",
                 of(seen)
             ),
-            None => format!(
+            (None, None) => format!(
                 "the worst gap is {}, and the budget allows {planned_ms:.0} ms: its begin and end are not known well enough \
                  to say",
                 of(seen)

@@ -3,10 +3,14 @@
 //! It is never proven by them that it is not: a client may go through a proxy, or connect anew each time.
 
 use super::side::Evidence;
+use leaseproof_model::inspect::Shown;
 use leaseproof_model::inspect::lease_view::LeaseView;
 use leaseproof_model::inspect::owner_view::{Holds, OwnerState, OwnerView};
 use leaseproof_model::inspect::store_view::{Connection, StoreView};
 use leaseproof_model::truth::Truth;
+
+/// The rank from which on something speaks against a process.
+const HARDLY: u8 = 3;
 
 /// Why the named process is not seen to be the holder, where the store or its own sockets speak against it.
 pub(super) fn unseen(seen: &Evidence<'_>) -> Option<String> {
@@ -25,8 +29,7 @@ pub(super) fn unseen(seen: &Evidence<'_>) -> Option<String> {
         return None;
     }
     if own.is_empty() {
-        let renewed = lease.renewals.get().is_some_and(|it| !it.seen.is_empty());
-        return renewed.then(|| {
+        return renewed(lease).then(|| {
             "it has no connection to the store's port, and the lease was renewed meanwhile (a client that goes through \
              a proxy, or connects anew for each renewal, looks the same)"
                 .to_owned()
@@ -56,7 +59,9 @@ pub fn suspects(owners: &mut [OwnerView], lease: Option<&LeaseView>, store: Opti
     let mut ranks: Vec<(u32, u8)> = Vec::new();
     for owner in owners.iter_mut() {
         let (rank, it_does, says) = holds(owner, lease, store);
-        owner.holds = Some(Holds { it_does, says });
+        // One that has ended may well be why nobody renews.
+        let hardly = rank >= HARDLY && (owner.state != OwnerState::Ended || renewed(lease));
+        owner.holds = Some(Holds { it_does, hardly, says });
         ranks.push((owner.process.pid, rank));
     }
     let rank = |owner: &OwnerView| ranks.iter().find(|(pid, _)| *pid == owner.process.pid).map(|it| it.1);
@@ -69,6 +74,9 @@ fn holds(owner: &OwnerView, lease: &LeaseView, store: Option<&StoreView>) -> (u8
     let unknown = |rank: u8, says: String| (rank, Truth::CannotTell, says);
     if owner.state == OwnerState::Ended {
         return unknown(4, "its process has ended".to_owned());
+    }
+    if let Some(says) = slept(owner, lease) {
+        return unknown(4, says);
     }
     let Some(own) = owner.sockets.get() else {
         return unknown(2, "its connections can't be seen".to_owned());
@@ -114,6 +122,18 @@ fn holds(owner: &OwnerView, lease: &LeaseView, store: Option<&StoreView>) -> (u8
         ),
         None => unknown(2, "it may: this store ties no connection to a lease".to_owned()),
     }
+}
+
+/// Whether a renewal was seen within the span.
+pub(super) fn renewed(lease: &LeaseView) -> bool {
+    lease.renewals.get().is_some_and(|it| !it.seen.is_empty())
+}
+
+/// Why a process that did not run at all within the span, in which the lease was renewed, did not renew it.
+fn slept(owner: &OwnerView, lease: &LeaseView) -> Option<String> {
+    let stood = matches!(owner.state, OwnerState::Stopped | OwnerState::Frozen);
+    (stood && renewed(lease) && owner.ran_ms == Shown::Is(0.0))
+        .then(|| "hardly: it did not run at all within the span, and the lease was renewed".to_owned())
 }
 
 /// How long it has sent nothing on any of its connections, where a renewal fell into that time.

@@ -11,7 +11,7 @@
 
 pub mod against;
 pub mod answer;
-mod holder;
+pub mod holder;
 mod host;
 mod keep;
 mod missing;

@@ -59,6 +59,6 @@ fn unrenewed(lease: &LeaseView, when_ms: f64) -> Option<f64> {
 pub fn slowest(samples: &[Sample]) -> Option<(f64, f64)> {
     let origin = samples.first()?.at.earliest;
     let answered = samples.iter().filter(|it| it.reading().is_some());
-    let at = answered.max_by_key(|it| it.at.uncertainty())?.at;
+    let at = answered.max_by_key(|it| it.waited.uncertainty())?.waited;
     Some((ms(at.earliest.since(origin)), ms(at.latest.since(origin))))
 }

@@ -238,7 +238,9 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
             worst
         }
     });
-    let own = worst.as_ref().and_then(|gap| gap.length.at_most_ms);
+    let own = worst
+        .as_ref()
+        .map(|gap| gap.length.at_most_ms.unwrap_or(gap.length.at_least_ms));
     let perhaps = most.filter(|most| own.is_some_and(|own| *most > own + ms(HOLE)));
     Shown::Is(Renewals {
         seen: seen.collect(),
@@ -300,10 +302,10 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
         }
         last = Some((jump.after, *at));
     }
-    // A gap that no renewal ended: it was open when the TTL ran out, or still is at the last reading.
+    // A gap that no renewal ended: it was open when the lease ended, or still is at the last reading.
     let last_reading = samples.iter().rposition(|sample| sample.reading().is_some());
     let still_held = last_reading.filter(|end| samples[*end].held().is_some());
-    for end in steps.ran_out.iter().copied().chain(still_held) {
+    for end in steps.ended.iter().copied().chain(still_held) {
         let begin_of_grant = steps.new_grants.iter().rev().find(|at| **at <= end);
         let renewed = steps.jumps.iter().zip(placed).rev().find(|(jump, _)| jump.after <= end);
         let begin = match (begin_of_grant, renewed) {

@@ -12,8 +12,10 @@ use std::time::Duration;
 pub struct Sample {
     /// Its number in the saved record.
     pub id: EventId,
-    /// From before it was asked to after it was answered.
+    /// From before it was asked to after it was answered; of a reading that took several questions, the one that counts.
     pub at: Moment,
+    /// From before the first question to after the last answer.
+    pub waited: Moment,
     /// This host's clocks when it was answered.
     pub stamp: Stamp,
     /// What it shows.

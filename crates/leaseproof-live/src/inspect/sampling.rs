@@ -21,10 +21,12 @@ const TELL: Duration = Duration::from_millis(100);
 
 /// The first reading, whose failure ends the look.
 pub(super) fn first(store: &mut dyn Inspect, settings: &Settings, keep: &mut Keep) -> Result<Sample, StoreError> {
+    let asked = boot_now();
     let (at, reading) = store.read_key(&settings.key)?;
     let sample = Sample {
         id: keep.id(),
         at,
+        waited: Moment::between(asked, boot_now()),
         stamp: stamp_now(),
         seen: Ok(reading),
     };
@@ -92,13 +94,16 @@ pub(super) fn take(
 
 fn one(store: &mut dyn Inspect, settings: &Settings, id: EventId) -> Sample {
     let asked = boot_now();
-    let (at, seen) = match store.read_key(&settings.key) {
+    let answer = store.read_key(&settings.key);
+    let waited = Moment::between(asked, boot_now());
+    let (at, seen) = match answer {
         Ok((at, reading)) => (at, Ok(reading)),
-        Err(error) => (Moment::between(asked, boot_now()), Err(error.to_string())),
+        Err(error) => (waited, Err(error.to_string())),
     };
     Sample {
         id,
         at,
+        waited,
         stamp: stamp_now(),
         seen,
     }

@@ -1,6 +1,7 @@
 //! Which side to look at first, owner or store, and why; or what is missing to say so.
 
 use super::against::{longest_allowed, shortened};
+use super::holder::renewed;
 use super::missing::missing;
 use super::overdue::overdue;
 use crate::in_force::of;
@@ -43,6 +44,9 @@ const SLOW_MS: f64 = 100.0;
 /// A transaction that is open for so long is told.
 const LONG_OPEN_S: u64 = 2;
 
+/// What has come and lies unread for so long is told.
+const UNREAD_MS: u64 = 200;
+
 /// More of the span than this spent waiting for a CPU is told.
 const STARVED: f64 = 0.25;
 
@@ -58,7 +62,7 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     // Where nobody knows which of them holds, each may.
     let known = seen.owner.and_then(|owner| owner.holds.as_ref());
     if known.is_none_or(|holds| holds.it_does != Truth::Yes) {
-        reasons.extend(seen.others.iter().flat_map(by_process));
+        reasons.extend(seen.others.iter().filter(|it| !is_stranger(it)).flat_map(by_process));
     }
     reasons.extend(seen.store.and_then(|store| by_row(store, seen)));
     if let Some(owner) = seen.owner {
@@ -90,6 +94,7 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     let calm = (reasons.is_empty() && side == Side::Neither).then(|| calm_words(seen));
     reasons.extend(after);
     reasons.extend(afterwards.into_iter().map(|it| (Side::Store, it.says)));
+    reasons.extend(seen.others.iter().filter(|it| is_stranger(it)).flat_map(by_process));
     let mut told = BTreeSet::new();
     let all = calm.into_iter().chain(reasons.into_iter().map(|(_, why)| why));
     let why = all.filter(|why| told.insert(why.clone())).collect();
@@ -102,6 +107,11 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
 
 fn by_process(owner: &OwnerView) -> Option<(Side, String)> {
     (owner.state != OwnerState::Running).then(|| (Side::Owner, owner.says.clone()))
+}
+
+/// Whether something speaks against its being the holder: what it does is told, but does not lead.
+fn is_stranger(owner: &OwnerView) -> bool {
+    owner.holds.as_ref().is_some_and(|it| it.hardly)
 }
 
 /// It could have run and had no CPU for a good part of the span, and for longer than it ran: less than that costs no
@@ -120,13 +130,12 @@ fn by_sockets(owner: &OwnerView, lease: Option<&LeaseView>) -> Vec<(Side, String
         return Vec::new();
     };
     // It may go through a proxy, or connect anew for each renewal: alone this says nothing.
-    let renewed = lease.is_some_and(|lease| lease.renewals.get().is_some_and(|it| !it.seen.is_empty()));
-    if sockets.is_empty() && owner.state != OwnerState::Ended && !renewed {
+    if sockets.is_empty() && owner.state != OwnerState::Ended && !lease.is_some_and(renewed) {
         let says = "its process has no connection to the store's port, and no renewal was seen (through a proxy it would \
                     have one to the proxy's)";
         return vec![(Side::Owner, says.to_owned())];
     }
-    let mut reasons = Vec::new();
+    let (mut reasons, mut unread) = (Vec::new(), Vec::new());
     for socket in sockets {
         let ends = format!("its connection {} to {}", socket.local, socket.remote);
         if socket.state != "established" {
@@ -139,14 +148,18 @@ fn by_sockets(owner: &OwnerView, lease: Option<&LeaseView>) -> Vec<(Side, String
             );
             reasons.push((Side::Network, says));
         }
-        if socket.unread_bytes > 0 {
+        // An answer that has just come is read in a moment.
+        let lies = socket.last_received_ms.get().is_none_or(|ago| *ago >= UNREAD_MS);
+        if socket.unread_bytes > 0 && lies {
             let says = format!(
                 "{ends} holds {} that it has not read",
                 counted(socket.unread_bytes, "byte")
             );
-            reasons.push((Side::Owner, says));
+            unread.push((Side::Owner, says));
         }
     }
+    // What does not arrive may be why the rest lies unread.
+    reasons.append(&mut unread);
     reasons
 }
 

@@ -32,12 +32,15 @@ pub struct Steps {
     /// The last reading before and the first after the expiry went back. It may be a renewal that set a
     /// shorter TTL.
     pub shortened: Vec<(usize, usize)>,
-    /// The last reading of each grant whose TTL ran out.
-    pub ran_out: Vec<usize>,
+    /// The last reading of each grant that ended, but where it surely ended early.
+    pub ended: Vec<usize>,
 }
 
 /// An expiry that is known to this is taken for exact when a lease ends at it.
 const SHARP: Duration = Duration::from_millis(100);
+
+/// A lease may be given back in a part of its TTL of which there is no reading, if that is longer than this.
+const UNREAD: Duration = Duration::from_millis(100);
 
 /// More than so many are not kept: the store is in trouble by then.
 const KEPT: usize = 1000;
@@ -105,13 +108,14 @@ impl Steps {
             }
             (Some(_), None) => {
                 let (what, says) = end_of(a, b, facts);
-                if what == Change::Expired {
-                    self.ran_out.push(before);
+                if what != Change::EndedEarly {
+                    self.ended.push(before);
                 }
                 self.tell(between, what, says);
             }
             (Some(old), Some(new)) if old.holder != new.holder || old.token != new.token => {
                 self.new_grants.push(after);
+                self.ended.push(before);
                 let says = match old.holder == new.holder {
                     // One text for all grants, or a holder that writes its lease again: nobody can tell.
                     true => format!("written anew: {} has it under another token", new.holder),
@@ -185,6 +189,16 @@ fn end_of(a: &Sample, b: &Sample, facts: &StoreFacts) -> (Change, String) {
             let says = format!(
                 "free, with {left:.0} ms of its TTL left at the most: run out, released or deleted; the store does not \
                  say which"
+            );
+            (Change::Ended, says)
+        }
+        // It was seen with more than that left, and next when it was over: nobody saw what came between.
+        Some(expires) if expires.latest.since(a.at.latest) > UNREAD => {
+            let left = ms(expires.latest.since(a.at.earliest));
+            let unseen = ms(b.at.latest.since(a.at.earliest));
+            let says = format!(
+                "free, with {left:.0} ms of its TTL left when it was last seen, {unseen:.0} ms before: run out, released or \
+                 deleted; the store does not say which"
             );
             (Change::Ended, says)
         }

@@ -63,11 +63,15 @@ fn now(sample: &Sample, words: &dyn Fn(Option<&Held>, BootNanos) -> String) -> L
 
 fn watched(samples: &[Sample], span: Span) -> Watched {
     let good: Vec<&Sample> = samples.iter().filter(|sample| sample.reading().is_some()).collect();
-    let mut trips: Vec<Duration> = good.iter().map(|sample| sample.at.uncertainty()).collect();
+    let mut trips: Vec<Duration> = good.iter().map(|sample| sample.waited.uncertainty()).collect();
     trips.sort_unstable();
-    let holes = good.windows(2).map(|pair| pair[1].at.latest.since(pair[0].at.earliest));
     let begin = samples.first().map_or(BootNanos(0), |sample| sample.at.earliest);
     let end = samples.last().map_or(BootNanos(0), |sample| sample.at.latest);
+    let holes = good.windows(2).map(|pair| pair[1].at.latest.since(pair[0].at.earliest));
+    // What was asked before the first answer and after the last is a hole as well.
+    let at_begin = good.first().map(|first| first.at.latest.since(begin));
+    let at_end = good.last().map(|last| end.since(last.at.earliest));
+    let unseen_at_end = good.last().map(|last| end.since(last.at.latest)).unwrap_or_default();
     Watched {
         span_ms: ms(end.since(begin)),
         readings: good.len() as u64,
@@ -76,7 +80,8 @@ fn watched(samples: &[Sample], span: Span) -> Watched {
             .iter()
             .rev()
             .find_map(|sample| sample.seen.as_ref().err().cloned()),
-        longest_hole_ms: ms(holes.max().unwrap_or_default()),
+        longest_hole_ms: ms(holes.chain(at_begin).chain(at_end).max().unwrap_or_default()),
+        unseen_at_end_ms: ms(unseen_at_end),
         round_trip_ms: ms(trips.get(trips.len() / 2).copied().unwrap_or_default()),
         longest_round_trip_ms: ms(trips.last().copied().unwrap_or_default()),
         own_lag_ms: ms(span.own_lag),

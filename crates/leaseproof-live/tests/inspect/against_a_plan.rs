@@ -1,11 +1,13 @@
 //! Gaps and TTLs against what a plan says.
 
+use crate::seen::renewals;
 use crate::sim::{Deed, redis, span};
 use leaseproof_live::inspect::against::against;
 use leaseproof_live::inspect::answer::{answer, findings};
 use leaseproof_live::inspect::side::{Evidence, first_look};
 use leaseproof_live::inspect::view::{Span, view};
 use leaseproof_model::budget::Budget;
+use leaseproof_model::inspect::lease_view::{Change, LeaseView};
 use leaseproof_model::truth::Truth;
 use leaseproof_model::verdict::Verdict;
 use std::time::Duration;
@@ -82,4 +84,44 @@ fn a_stated_ttl_is_not_cut_by_a_slow_commit() {
     assert_eq!(of(Some(2900)), (Truth::No, Some(2900.0)));
     // Nothing but what is left: the store grants less.
     assert_eq!(of(None).0, Truth::No);
+}
+
+/// What `worst-gap` says of renewals every second until `until`, and a store that is silent from `at` on for so long.
+fn worst_gap(until: f64, at: f64, silent: u64) -> (Truth, String, LeaseView) {
+    let mut deeds = renewals(1000.0, 3, until);
+    deeds.push((at, Deed::Silent(silent)));
+    deeds.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let samples = span(&deeds, 8000, 200, 3000, Some(1000));
+    let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+    let plan = against("leaseproof.toml", &Budget::standard(), &lease);
+    let check = plan
+        .checks
+        .into_iter()
+        .find(|it| it.name == "worst-gap")
+        .expect("a check");
+    (check.holds, check.says, lease)
+}
+
+/// It may have run out or been given back in what was not read; a TTL that runs out is a gap of all of it.
+#[test]
+fn a_lease_that_ends_in_a_silence_leaves_the_worst_gap_open() {
+    let (holds, says, lease) = worst_gap(1500.0, 1900.0, 4000);
+    let happened: Vec<Change> = lease.happened.iter().map(|it| it.what).collect();
+    assert_eq!(happened, [Change::Silent, Change::Ended]);
+    assert_eq!(holds, Truth::CannotTell, "{says}");
+    assert!(says.contains("the lease ended within the span"), "{says}");
+}
+
+/// A silence up to the end hides what came after the last reading.
+#[test]
+fn a_silence_at_the_end_of_the_span_is_no_agreement() {
+    let (holds, says, lease) = worst_gap(9000.0, 5000.0, 60_000);
+    assert_eq!(holds, Truth::CannotTell, "{says}");
+    assert!(says.contains("nothing was read"), "{says}");
+    let watched = &lease.watched;
+    assert!(watched.unseen_at_end_ms > 2500.0, "{watched:?}");
+    assert!(watched.longest_hole_ms >= watched.unseen_at_end_ms, "{watched:?}");
+    let (holds, says, lease) = worst_gap(9000.0, 9000.0, 0);
+    assert_eq!(holds, Truth::Yes, "{says}");
+    assert!(lease.watched.unseen_at_end_ms < 1.0, "{:?}", lease.watched);
 }

@@ -146,7 +146,7 @@ fn the_answer_and_the_side() {
 }
 
 /// A process that runs, ran for 100 ms in the span, and waited so long for a CPU.
-fn waited(ms: f64) -> OwnerView {
+pub fn waited(ms: f64) -> OwnerView {
     let unknown = || Shown::Withheld("none".to_owned());
     OwnerView {
         process: ProcessId { pid: 7, start_ticks: 1 },

@@ -6,6 +6,7 @@ mod sim;
 
 mod against_a_plan;
 mod answered;
+mod named;
 mod seen;
 mod shown_in_part;
 mod whole_seconds;

@@ -83,6 +83,7 @@ fn a_slow_answer_explains_no_end_that_it_could_not_have_caused() {
         let (mut samples, facts) = of_session(ended.clone(), bound.map(Duration::from_millis));
         let slow = samples.iter().position(|it| it.held().is_none()).expect("it ends");
         samples[slow].at.latest = samples[slow].at.earliest.plus(Duration::from_millis(slow_ms));
+        samples[slow].waited = samples[slow].at;
         samples.truncate(slow + 1);
         let (says, seen, why) = of_session_judged(&samples, &facts);
         assert_eq!(seen, side, "{bound:?} {slow_ms}: {says} {why:?}");
@@ -95,4 +96,19 @@ fn a_slow_answer_explains_no_end_that_it_could_not_have_caused() {
     let (lease, _) = view(&samples, &facts, Span::default(), &|_, _| String::new()).expect("a reading");
     let happened: Vec<Change> = lease.happened.iter().map(|it| it.what).collect();
     assert_eq!(happened, [Change::Ended], "the store does not show which end it was");
+}
+
+/// A reading that takes several questions counts from its last: that the first was waited for for seconds is told all the same.
+#[test]
+fn the_wait_for_an_earlier_question_of_a_reading_is_told() {
+    let mut samples = span(&renewals(1000.0, 3, 3000.0), 6000, 200, 3000, None);
+    let gone = samples.iter().position(|it| it.held().is_none()).expect("it ends");
+    // The store stood still from before the renewal that is missing until the lease was over.
+    samples.drain(gone - 80..gone);
+    let first = gone - 80;
+    samples[first].waited.earliest = samples[first - 1].at.latest;
+    let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+    assert!(lease.watched.longest_round_trip_ms > 1500.0, "{:?}", lease.watched);
+    let (says, side, why) = of_session_judged(&samples, &redis());
+    assert_eq!(side, Side::Store, "{says} {why:?}");
 }

@@ -117,6 +117,7 @@ pub fn span(deeds: &[(f64, Deed)], span_ms: u64, trip_us: u64, ttl: u64, heartbe
         let sample = Sample {
             id: EventId(samples.len() as u64 + 1),
             at,
+            waited: at,
             stamp: Stamp {
                 boot: BootNanos(back),
                 mono: MonoNanos(back),

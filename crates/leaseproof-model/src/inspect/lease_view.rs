@@ -36,8 +36,11 @@ pub struct Watched {
     /// What the last failure said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The longest time between two readings, in ms.
+    /// The longest time between two readings, or between one and either end of the span, in ms.
     pub longest_hole_ms: f64,
+    /// How old the last reading was when the span ended, in ms: what the store shows "now" is older by this.
+    #[serde(default)]
+    pub unseen_at_end_ms: f64,
     /// The middle reading's round trip, in ms.
     pub round_trip_ms: f64,
     /// The longest round trip, in ms.

@@ -45,6 +45,9 @@ pub struct OwnerView {
 pub struct Holds {
     /// Whether it does.
     pub it_does: Truth,
+    /// Whether something speaks against it, without being a proof.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hardly: bool,
     /// What speaks for it, or against it.
     pub says: String,
 }

@@ -14,6 +14,9 @@ const LISTED: usize = 8;
 /// So many changes are listed.
 const CHANGES: usize = 12;
 
+/// A last reading that is older than this does not show what is now.
+const OLD_MS: f64 = 100.0;
+
 /// `elsewhere`: what may be the lock lies beside the key.
 pub(super) fn lines(paper: &mut Paper, lease: &LeaseView, elsewhere: bool) {
     let (first, last) = (&lease.at_first, &lease.at_last);
@@ -34,7 +37,17 @@ pub(super) fn lines(paper: &mut Paper, lease: &LeaseView, elsewhere: bool) {
         (None, None) => "none that the store shows".to_owned(),
     };
     row(paper, "token", &token);
-    row(paper, "TTL now", &last.ttl_words);
+    match lease.watched.unseen_at_end_ms {
+        unseen if unseen > OLD_MS => row(
+            paper,
+            "TTL then",
+            &format!(
+                "{}, {unseen:.0} ms before the end: nothing was read since",
+                last.ttl_words
+            ),
+        ),
+        _ => row(paper, "TTL now", &last.ttl_words),
+    }
     let varies = if lease.ttl_varies {
         ", different from renewal to renewal"
     } else {
