@@ -4,6 +4,7 @@ use crate::seen::renewals;
 use crate::sim::{Deed, redis, span};
 use leaseproof_live::inspect::against::against;
 use leaseproof_live::inspect::answer::{answer, findings};
+use leaseproof_live::inspect::overdue::slowest;
 use leaseproof_live::inspect::side::{Evidence, first_look};
 use leaseproof_live::inspect::view::{Span, view};
 use leaseproof_model::budget::Budget;
@@ -12,6 +13,7 @@ use leaseproof_model::inspect::plan_view::PlanView;
 use leaseproof_model::inspect::{Shown, Side};
 use leaseproof_model::name::ProcessId;
 use leaseproof_model::verdict::Verdict;
+use std::time::Duration;
 
 struct Asked {
     deeds: Vec<(f64, Deed)>,
@@ -198,4 +200,29 @@ fn a_busy_host_does_not_outrank_the_silence_of_a_store() {
         ..Evidence::default()
     };
     assert_eq!(first_look(&seen).side, Side::Store);
+}
+
+/// An answer that was slow once renewals were overdue for long explains none of them; one that began before they were due may.
+#[test]
+fn a_slow_answer_after_renewals_were_overdue_does_not_name_the_store() {
+    for (renewed_until, side) in [(1500.0, Side::Owner), (4400.0, Side::Store)] {
+        let mut samples = span(&renewals(1000.0, 3, renewed_until), 8000, 200, 5000, Some(1000));
+        let origin = samples[0].at.earliest;
+        let place = |ms: u64| {
+            let at = origin.plus(Duration::from_millis(ms));
+            samples.iter().position(|it| it.at.earliest > at).expect("within the span")
+        };
+        let (from, to) = (place(4500), place(7000));
+        let asked = samples[from].at.earliest;
+        samples.drain(from..to);
+        samples[from].waited.earliest = asked;
+        let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+        let seen = Evidence {
+            lease: Some(&lease),
+            slowest: slowest(&samples),
+            ..Evidence::default()
+        };
+        let first = first_look(&seen);
+        assert_eq!(first.side, side, "{renewed_until}: {:?}", first.why);
+    }
 }
