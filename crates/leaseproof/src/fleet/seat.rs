@@ -208,6 +208,11 @@ impl Seat {
                     }
                     Err(grant) => *unwanted = Some(Box::new(grant)),
                 },
+                // It would be refused again, until somebody mends the call or the store.
+                None if done.needs_mending => {
+                    self.duty.refused(done.reason);
+                    self.stage = Stage::Gone;
+                }
                 // If nobody knows, and it was applied after all, that grant is nobody's and ends by its TTL.
                 None => self.duty.not_granted(&mut self.protocol, done, &mut self.said),
             },

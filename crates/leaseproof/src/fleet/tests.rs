@@ -30,6 +30,8 @@ enum Mood {
     Slow,
     /// The answer comes when the TTL is over.
     Late,
+    /// Nothing is granted until somebody mends the store.
+    Unmended,
     /// It panics.
     Broken,
 }
@@ -135,6 +137,10 @@ impl Pipelined for Fake {
             let mood = world.moods.get(&key).copied().unwrap_or(Mood::Sound);
             let lost = matches!(mood, Mood::Lost | Mood::Silent);
             let what = match operation {
+                Operation::Acquire { .. } if mood == Mood::Unmended => What::Acquire(Done {
+                    needs_mending: true,
+                    ..done(Outcome::NotApplied, None, None)
+                }),
                 Operation::Acquire { .. } if lost => What::Acquire(done(Outcome::Unknown, None, None)),
                 Operation::Renew { .. } if lost => What::Renew(done(Outcome::Unknown, None, None)),
                 Operation::Release { .. } if lost => What::Release(done(Outcome::Unknown, None, None)),
@@ -242,6 +248,18 @@ fn a_held_lease_bad_is_not_granted() {
     let token = lease.token();
     drop(lease);
     assert!(other.acquire("a").expect("it was given back").token() > token);
+}
+
+/// What no waiting mends is said at once, as it is of one lease that keeps itself.
+#[test]
+fn a_store_that_must_be_mended_bad_is_not_waited_for() {
+    let store = Told::default();
+    let fleet = store.fleet(6000 * MS);
+    store.mood("a", Mood::Unmended);
+    let error = fleet.options("a").wait_for(PATIENT).acquire().expect_err("refused");
+    assert!(matches!(&error, AcquireError::Refused { .. }), "{error}");
+    assert_eq!(store.count("acquire", "a"), 1);
+    assert!(fleet.acquire("b").is_ok(), "the other is granted");
 }
 
 #[test]
