@@ -24,12 +24,17 @@ const INTERVAL: &[&str] = &[
 const TIMEOUT: &[&str] = &["redbeat_lock_timeout", "celery_redbeat_lock_timeout"];
 
 pub(super) fn read(reader: &Reader<'_>) -> Result<Subject, String> {
-    let interval = reader.number(
+    let read = reader.number(
         INTERVAL,
         SECOND,
         Duration::from_secs(300),
         "redbeat's beat_max_loop_interval, 300 s",
     )?;
+    // The lock follows from it, so what the call says wins already here.
+    let interval = match reader.given.heartbeat {
+        Some(span) => Number::new(&read.key, span, Origin::CommandLine),
+        None => read,
+    };
     let written = match reader.set(TIMEOUT)? {
         Some(setting) => Some(product(reader, &setting, &interval)?),
         None => None,

@@ -8,6 +8,7 @@ use leaseproof_check::foreign::Kind;
 use leaseproof_check::report::{Answer, Document};
 use leaseproof_check::{Given, faces};
 use std::path::Path;
+use std::time::Duration;
 use support::{SECOND, given, judged, said};
 
 #[path = "../../../leaseproof-report/tests/schema/mod.rs"]
@@ -194,6 +195,26 @@ fn defaults_ok() {
     ] {
         let all = judged("f", "", Some(kind), &Given::default()).expect("defaults");
         assert_eq!(all[0].margin_ms, margin, "{kind:?}: {}", said(&all[0]));
+    }
+}
+
+/// A lock time-out that is a multiple of the interval follows the interval of the call.
+#[test]
+fn what_follows_from_a_given_number_ok() {
+    let given = Given {
+        heartbeat: Some(Duration::from_secs(100)),
+        ..given()
+    };
+    for (text, ttl) in [
+        ("beat_max_loop_interval = 60\n", 500_000.0),
+        (
+            "beat_max_loop_interval = 60\nredbeat_lock_timeout = beat_max_loop_interval * 3\n",
+            300_000.0,
+        ),
+        ("beat_max_loop_interval = 60\nredbeat_lock_timeout = 900\n", 900_000.0),
+    ] {
+        let all = judged("f", text, Some(Kind::Redbeat), &given).expect(text);
+        assert_eq!(all[0].terms[0].ms, ttl, "{text}: {}", said(&all[0]));
     }
 }
 

@@ -210,7 +210,10 @@ fn a_slow_answer_after_renewals_were_overdue_does_not_name_the_store() {
         let origin = samples[0].at.earliest;
         let place = |ms: u64| {
             let at = origin.plus(Duration::from_millis(ms));
-            samples.iter().position(|it| it.at.earliest > at).expect("within the span")
+            samples
+                .iter()
+                .position(|it| it.at.earliest > at)
+                .expect("within the span")
         };
         let (from, to) = (place(4500), place(7000));
         let asked = samples[from].at.earliest;
