@@ -5,7 +5,7 @@ use leaseproof_check::foreign::{self, Kind};
 use leaseproof_check::plan::PlanFile;
 use leaseproof_check::report::{Answer, Change, Judged};
 use leaseproof_check::{Demands, Given, Measured, from_plan, judge};
-use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use leaseproof_model::store::StoreFacts;
 use std::path::Path;
 use std::time::Duration;
 
@@ -13,26 +13,12 @@ fn facts(url: &str) -> Result<StoreFacts, String> {
     let kind = url.split(':').next().unwrap_or_default();
     let second = Duration::from_secs(1);
     Ok(StoreFacts {
-        kind: kind.to_owned(),
-        version: "1".to_owned(),
         early_slack: Duration::from_millis(u64::from(kind == "redis")),
         late_bound: second,
-        late_ttls: 0,
         ttl_floor: (kind == "etcd").then_some(second * 2),
         ttl_ceiling: (kind == "etcd").then_some(second * 9),
-        lock_delay: Duration::ZERO,
-        clock: StoreClock::ServerSteady,
-        expired_means: String::new(),
-        expiry_proof: ExpiryProof::SeenGone,
-        consistent_reading: true,
-        exact_moments: false,
-        writer_can_block: false,
-        shows_expiry: true,
-        shows_renewals: true,
-        renewals_apart: Duration::ZERO,
         ttl_step: if kind == "etcd" { second } else { Duration::ZERO },
-        grants_in_steps: false,
-        may_lose_grants: None,
+        ..StoreFacts::of(kind)
     })
 }
 

@@ -3,7 +3,7 @@
 use leaseproof_check::plan::{self, PlanFile};
 use leaseproof_check::report::{Answer, Judged};
 use leaseproof_check::{Demands, Given, Measured, from_plan, judge};
-use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use leaseproof_model::store::{StoreClock, StoreFacts};
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,30 +15,19 @@ const fn ms(millis: u64) -> Duration {
 fn facts(url: &str) -> Result<StoreFacts, String> {
     let bounded = url.starts_with("bounded");
     Ok(StoreFacts {
-        kind: "store".to_owned(),
-        version: "1".to_owned(),
         early_slack: if bounded { ms(1) } else { ms(0) },
         late_bound: ms(10),
         late_ttls: u32::from(bounded),
         ttl_floor: bounded.then_some(ms(2000)),
         ttl_ceiling: bounded.then_some(ms(60_000)),
-        lock_delay: ms(0),
         clock: if bounded {
             StoreClock::ServerWall
         } else {
             StoreClock::Boot
         },
-        expired_means: String::new(),
-        expiry_proof: ExpiryProof::SeenGone,
-        consistent_reading: true,
         exact_moments: true,
-        writer_can_block: false,
-        shows_expiry: true,
-        shows_renewals: true,
-        renewals_apart: ms(0),
         ttl_step: if bounded { ms(1000) } else { ms(0) },
-        grants_in_steps: false,
-        may_lose_grants: None,
+        ..StoreFacts::of("store")
     })
 }
 

@@ -4,31 +4,13 @@ use leaseproof::Budget;
 use leaseproof_check::plan::PlanFile;
 use leaseproof_check::report::Answer;
 use leaseproof_check::{Demands, Given, from_plan, judge};
-use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
-use std::time::Duration;
+use leaseproof_model::store::{StoreClock, StoreFacts};
 
 fn facts(_: &str) -> Result<StoreFacts, String> {
     Ok(StoreFacts {
-        kind: "store".to_owned(),
-        version: "1".to_owned(),
-        early_slack: Duration::ZERO,
-        late_bound: Duration::ZERO,
-        late_ttls: 0,
-        ttl_floor: None,
-        ttl_ceiling: None,
-        lock_delay: Duration::ZERO,
         clock: StoreClock::Boot,
-        expired_means: String::new(),
-        expiry_proof: ExpiryProof::SeenGone,
-        consistent_reading: true,
         exact_moments: true,
-        writer_can_block: false,
-        shows_expiry: true,
-        shows_renewals: true,
-        renewals_apart: Duration::ZERO,
-        ttl_step: Duration::ZERO,
-        grants_in_steps: false,
-        may_lose_grants: None,
+        ..StoreFacts::of("store")
     })
 }
 

@@ -62,6 +62,34 @@ pub struct StoreFacts {
 }
 
 impl StoreFacts {
+    /// A store of this kind that ends leases on the dot, by a steady clock of its server, and shows everything but exact
+    /// moments: the ground on which one that differs is described. An adapter states all of its own.
+    #[must_use]
+    pub fn of(kind: &str) -> Self {
+        Self {
+            kind: kind.to_owned(),
+            version: "1".to_owned(),
+            early_slack: Duration::ZERO,
+            late_bound: Duration::ZERO,
+            late_ttls: 0,
+            ttl_floor: None,
+            ttl_ceiling: None,
+            lock_delay: Duration::ZERO,
+            clock: StoreClock::ServerSteady,
+            expired_means: String::new(),
+            expiry_proof: ExpiryProof::SeenGone,
+            consistent_reading: true,
+            exact_moments: false,
+            writer_can_block: false,
+            shows_expiry: true,
+            shows_renewals: true,
+            renewals_apart: Duration::ZERO,
+            ttl_step: Duration::ZERO,
+            grants_in_steps: false,
+            may_lose_grants: None,
+        }
+    }
+
     /// Whether a bound that a reading shows is only the most that this store grants, since the lease's own TTL
     /// could not be learnt: then it says nothing of what was asked for.
     #[must_use]

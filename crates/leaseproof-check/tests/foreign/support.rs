@@ -3,7 +3,7 @@
 use leaseproof_check::foreign::{self, Kind};
 use leaseproof_check::report::Judged;
 use leaseproof_check::{Demands, Given, judge};
-use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use leaseproof_model::store::StoreFacts;
 use std::time::Duration;
 
 pub const SECOND: Duration = Duration::from_secs(1);
@@ -11,8 +11,6 @@ pub const SECOND: Duration = Duration::from_secs(1);
 pub fn facts(url: &str) -> Result<StoreFacts, String> {
     let kind = url.split(':').next().unwrap_or_default();
     Ok(StoreFacts {
-        kind: kind.to_owned(),
-        version: "1".to_owned(),
         early_slack: Duration::from_millis(u64::from(kind == "redis")),
         late_bound: SECOND,
         late_ttls: u32::from(kind == "consul"),
@@ -21,20 +19,7 @@ pub fn facts(url: &str) -> Result<StoreFacts, String> {
             "consul" => Some(SECOND * 10),
             _ => None,
         },
-        ttl_ceiling: None,
-        lock_delay: Duration::ZERO,
-        clock: StoreClock::ServerSteady,
-        expired_means: String::new(),
-        expiry_proof: ExpiryProof::SeenGone,
-        consistent_reading: true,
-        exact_moments: false,
-        writer_can_block: false,
-        shows_expiry: true,
-        shows_renewals: true,
-        renewals_apart: Duration::ZERO,
-        ttl_step: Duration::ZERO,
-        grants_in_steps: false,
-        may_lose_grants: None,
+        ..StoreFacts::of(kind)
     })
 }
 

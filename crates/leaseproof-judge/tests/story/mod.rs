@@ -19,7 +19,7 @@ use leaseproof_model::history::History;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{OwnerName, Token};
 use leaseproof_model::scenario::{Ask, PremiseName, ScenarioId, WitnessMode};
-use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use leaseproof_model::store::{StoreClock, StoreFacts};
 use leaseproof_model::verdict::ScenarioVerdict;
 use std::time::Duration;
 
@@ -76,26 +76,12 @@ impl Story {
             ask: Ask {
                 scenario,
                 store: StoreFacts {
-                    kind: "redis".to_owned(),
                     version: "7.0.15".to_owned(),
                     early_slack: Duration::from_millis(1),
                     late_bound: Duration::from_millis(1200),
-                    late_ttls: 0,
-                    ttl_floor: None,
-                    ttl_ceiling: None,
-                    lock_delay: Duration::ZERO,
                     clock: StoreClock::ServerWall,
                     expired_means: "the key is gone".to_owned(),
-                    expiry_proof: ExpiryProof::SeenGone,
-                    consistent_reading: true,
-                    exact_moments: false,
-                    writer_can_block: false,
-                    shows_expiry: true,
-                    shows_renewals: true,
-                    renewals_apart: Duration::ZERO,
-                    ttl_step: Duration::ZERO,
-                    grants_in_steps: false,
-                    may_lose_grants: None,
+                    ..StoreFacts::of("redis")
                 },
                 budget: budget(),
                 key: "canary/story".to_owned(),

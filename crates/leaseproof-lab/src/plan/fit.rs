@@ -87,30 +87,15 @@ fn up(span: Duration, step: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use leaseproof_model::store::{ExpiryProof, StoreClock};
 
     fn facts(floor: u64, apart: u64, step: u64) -> StoreFacts {
         StoreFacts {
-            kind: "store".to_owned(),
-            version: "1".to_owned(),
             early_slack: Duration::from_millis(1),
-            late_bound: Duration::ZERO,
-            late_ttls: 0,
             ttl_floor: (floor > 0).then(|| Duration::from_millis(floor)),
             ttl_ceiling: Some(Duration::from_secs(60)),
-            lock_delay: Duration::ZERO,
-            clock: StoreClock::ServerSteady,
-            expired_means: String::new(),
-            expiry_proof: ExpiryProof::SeenGone,
-            consistent_reading: true,
-            exact_moments: false,
-            writer_can_block: false,
-            shows_expiry: true,
-            shows_renewals: true,
             renewals_apart: Duration::from_millis(apart),
             ttl_step: Duration::from_millis(step),
-            grants_in_steps: false,
-            may_lose_grants: None,
+            ..StoreFacts::of("store")
         }
     }
 

@@ -7,7 +7,7 @@ use leaseproof_model::clock::{BootNanos, MonoNanos, Stamp, WallNanos};
 use leaseproof_model::event::{EventId, Held, Reading};
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
-use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
+use leaseproof_model::store::{StoreClock, StoreFacts};
 use std::time::Duration;
 
 pub const MS: u64 = 1_000_000;
@@ -33,26 +33,11 @@ pub enum Deed {
 /// The semantics of Redis.
 pub fn redis() -> StoreFacts {
     StoreFacts {
-        kind: "redis".to_owned(),
         version: "7.0.15".to_owned(),
         early_slack: Duration::from_millis(1),
         late_bound: Duration::from_millis(10),
-        late_ttls: 0,
-        ttl_floor: None,
-        ttl_ceiling: None,
-        lock_delay: Duration::ZERO,
         clock: StoreClock::ServerWall,
-        expired_means: String::new(),
-        expiry_proof: ExpiryProof::SeenGone,
-        consistent_reading: true,
-        exact_moments: false,
-        writer_can_block: false,
-        shows_expiry: true,
-        shows_renewals: true,
-        renewals_apart: Duration::ZERO,
-        ttl_step: Duration::ZERO,
-        grants_in_steps: false,
-        may_lose_grants: None,
+        ..StoreFacts::of("redis")
     }
 }
 
