@@ -2,7 +2,7 @@
 //! network and without scripts.
 //!
 //! In run order: `grants` and `accused` read the record, `lanes` (with `owner` and `faults`) lays it
-//! out, `scale`, `draw` and `marks` make the picture, `table` the rows; `record` joins these for one
+//! out, `scale`, `frame`, `draw` and `marks` make the picture, `table` the rows; `record` joins these for one
 //! record and `page` all for the template. `incident` is the report of `diagnose`.
 
 use leaseproof_model::history::History;
@@ -13,6 +13,7 @@ use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 mod accused;
 mod draw;
 mod faults;
+mod frame;
 mod grants;
 pub mod incident;
 mod lane;

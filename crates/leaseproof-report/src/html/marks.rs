@@ -1,6 +1,7 @@
 //! The marks of a lane as SVG: routine ones many in one path, the others each by itself with its link.
 
-use crate::html::draw::{LETTER, Subject, Text, close_link, open_link, palette};
+use crate::html::draw::{Subject, close_link, open_link};
+use crate::html::frame::{LETTER, Text, colour_class};
 use crate::html::lane::{Lane, Mark, MarkKind};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -55,7 +56,7 @@ pub(crate) fn marks(svg: &mut String, lane: &Lane, of: &Subject<'_>, apart: f64)
         for (x, y) in &places {
             routine_shape(&mut path, kind, *x, *y);
         }
-        let colour = colour.map(|it| format!(" o{}", palette(it))).unwrap_or_default();
+        let colour = colour_class(colour);
         let (class, word) = class_and_word(kind);
         let _ = write!(
             svg,
@@ -107,7 +108,7 @@ fn routine_shape(path: &mut String, kind: MarkKind, x: f64, y: f64) {
 fn one(svg: &mut String, mark: &Mark, of: &Subject<'_>) {
     let x = of.scale.middle(mark.at);
     let y = mark.y;
-    let colour = mark.colour.map(|it| format!(" o{}", palette(it))).unwrap_or_default();
+    let colour = colour_class(mark.colour);
     let (class, _) = class_and_word(mark.kind);
     open_link(svg, of, Some(mark.event));
     let _ = write!(

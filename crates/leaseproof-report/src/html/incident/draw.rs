@@ -2,12 +2,11 @@
 
 use super::axis::Axis;
 use super::lanes::{Bar, Dot, Row, Shape, Sign};
-use crate::html::draw::{LETTER, Text, palette};
+use crate::html::frame::{AXIS, Frame, LETTER, Label, Text, colour_class};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-const AXIS: f64 = 24.0;
 /// The most signs of one picture that nothing names.
 const MOST: usize = 3000;
 /// From how many pixels on it is drawn that a moment is not known better.
@@ -19,14 +18,6 @@ pub(crate) struct Chart {
     svg: String,
     labels: Vec<Label>,
     pub(crate) notes: Vec<String>,
-}
-
-#[derive(Serialize)]
-struct Label {
-    label: String,
-    sub: String,
-    height: f64,
-    colour: Option<usize>,
 }
 
 /// What a picture is of.
@@ -42,27 +33,10 @@ pub(crate) struct Subject<'a> {
 /// Draws the rows that have something in the window.
 pub(crate) fn chart(rows: &[Row], of: &Subject<'_>) -> Chart {
     let shown: Vec<&Row> = rows.iter().filter(|row| shows(row, &of.axis)).collect();
-    let height = AXIS + shown.iter().map(|row| row.height).sum::<f64>() + 2.0;
-    let width = of.axis.width;
-    let mut svg = String::new();
-    let _ = write!(
-        svg,
-        "<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"group\" \
-         aria-labelledby=\"{id}-t\"><title id=\"{id}-t\">{}</title>",
-        Text(of.title),
-        id = of.id,
-    );
-    let mut top = AXIS;
-    for (number, row) in shown.iter().enumerate() {
-        let _ = write!(
-            svg,
-            "<rect class=\"row{}\" y=\"{top}\" width=\"{width}\" height=\"{}\"/>",
-            number % 2,
-            row.height
-        );
-        top += row.height;
-    }
-    ticks(&mut svg, &of.axis, height);
+    let heights: Vec<f64> = shown.iter().map(|row| row.height).collect();
+    let mut frame = Frame::new(of.axis.width, &heights, of.id, of.title, None);
+    frame.ticks(of.axis.ticks(), of.axis.width - 80.0);
+    let svg = &mut frame.svg;
     let (apart, left_out) = thinning(&shown, &of.axis);
     let mut top = AXIS;
     for row in &shown {
@@ -77,21 +51,22 @@ pub(crate) fn chart(rows: &[Row], of: &Subject<'_>) -> Chart {
         let told = row.bars.iter().any(|it| it.shape == Shape::Stop && !it.text.is_empty());
         let mut written: Vec<(f64, f64, f64)> = Vec::new();
         for it in order.into_iter().filter(|it| is_shown(it, &of.axis)) {
-            bar(&mut svg, it, &of.axis);
+            bar(svg, it, &of.axis);
             // Beside a stop that somebody tells of, the silence that it made needs no words.
             if it.shape != Shape::Silence || !told {
-                text(&mut svg, it, &of.axis, &mut written);
+                text(svg, it, &of.axis, &mut written);
             }
-            close_link(&mut svg, it.anchor.as_ref());
+            close_link(svg, it.anchor.as_ref());
         }
         let mut kept = kept(row, &of.axis, apart).0;
         kept.sort_by_key(|it| (it.accused, it.named));
-        kept.into_iter().for_each(|it| dot(&mut svg, it, &of.axis));
+        kept.into_iter().for_each(|it| dot(svg, it, &of.axis));
         svg.push_str("</g>");
         top += row.height;
     }
-    flag(&mut svg, of, height);
-    svg.push_str("</svg>");
+    if let Some((at, text)) = &of.flag {
+        frame.flag(of.axis.x(*at), text);
+    }
     let mut notes = Vec::new();
     if left_out > 0 {
         notes.push(format!(
@@ -113,27 +88,14 @@ pub(crate) fn chart(rows: &[Row], of: &Subject<'_>) -> Chart {
             more.unwrap_or_default()
         ));
     }
+    let labels = shown
+        .iter()
+        .map(|row| Label::new(&row.label, &row.sub, row.height, row.colour));
     Chart {
-        svg,
-        labels: labels(&shown),
+        svg: frame.end(),
+        labels: std::iter::once(Label::of_axis("UTC")).chain(labels).collect(),
         notes,
     }
-}
-
-fn labels(rows: &[&Row]) -> Vec<Label> {
-    let axis = Label {
-        label: "UTC".to_owned(),
-        sub: String::new(),
-        height: AXIS,
-        colour: None,
-    };
-    let of_rows = rows.iter().map(|row| Label {
-        label: row.label.clone(),
-        sub: row.sub.clone(),
-        height: row.height,
-        colour: row.colour.map(palette),
-    });
-    std::iter::once(axis).chain(of_rows).collect()
 }
 
 fn is_shown(bar: &Bar, axis: &Axis) -> bool {
@@ -146,47 +108,6 @@ fn shows(row: &Row, axis: &Axis) -> bool {
             .dots
             .iter()
             .any(|dot| axis.shows(dot.when.earliest, dot.when.latest))
-}
-
-fn ticks(svg: &mut String, axis: &Axis, height: f64) {
-    let mut lines = String::new();
-    let mut free_from = 0.0;
-    for (x, text) in axis.ticks() {
-        let _ = write!(lines, "M{x:.1} 16V{height}");
-        let wide = text.len() as f64 * LETTER;
-        let (x, anchor) = if x > axis.width - 80.0 {
-            (x - 3.0, "end")
-        } else {
-            (x + 3.0, "start")
-        };
-        if anchor == "end" && x - wide < free_from {
-            continue;
-        }
-        free_from = x + wide;
-        let _ = write!(
-            svg,
-            "<text class=\"tick\" x=\"{x:.1}\" y=\"14\" text-anchor=\"{anchor}\">{text}</text>"
-        );
-    }
-    let _ = write!(svg, "<path class=\"grid\" d=\"{lines}\"/>");
-}
-
-fn flag(svg: &mut String, of: &Subject<'_>, height: f64) {
-    let Some((at, text)) = &of.flag else { return };
-    let x = of.axis.x(*at);
-    if !(0.0..=of.axis.width).contains(&x) {
-        return;
-    }
-    // It is bold.
-    let wide = text.chars().count() as f64 * LETTER * 1.15 + 10.0;
-    let left = if x + wide > of.axis.width { x - wide } else { x };
-    let _ = write!(
-        svg,
-        "<path class=\"flagline\" d=\"M{x:.1} 2V{height}\"/><rect class=\"flag\" x=\"{left:.1}\" y=\"2\" \
-         width=\"{wide:.1}\" height=\"17\" rx=\"2\"/><text class=\"flagtext\" x=\"{:.1}\" y=\"15\">{}</text>",
-        left + 5.0,
-        Text(text),
-    );
 }
 
 /// The signs of a row that are drawn, and how many are not: those that nothing names stand apart.
@@ -240,10 +161,6 @@ fn close_link(svg: &mut String, anchor: Option<&String>) {
     svg.push_str(if anchor.is_some() { "</a>" } else { "</g>" });
 }
 
-fn colour(colour: Option<usize>) -> String {
-    colour.map(|it| format!(" o{}", palette(it))).unwrap_or_default()
-}
-
 fn bar(svg: &mut String, bar: &Bar, axis: &Axis) {
     let (class, edge) = match bar.shape {
         Shape::Grant => ("grant", "unsure"),
@@ -251,7 +168,7 @@ fn bar(svg: &mut String, bar: &Bar, axis: &Axis) {
         Shape::Stop => ("frozen", "edge"),
         Shape::Silence => ("silence", "edge"),
     };
-    let colour = colour(bar.colour);
+    let colour = colour_class(bar.colour);
     // Surely from the latest begin to the earliest end; perhaps from the earliest to the latest.
     let sure = bar.until.map_or(axis.to, |until| until.earliest);
     let perhaps = bar.until.map_or(axis.to, |until| until.latest);
@@ -306,7 +223,7 @@ fn text(svg: &mut String, bar: &Bar, axis: &Axis, written: &mut Vec<(f64, f64, f
 
 fn dot(svg: &mut String, dot: &Dot, axis: &Axis) {
     let (x, y) = (axis.middle(dot.when), dot.y);
-    let colour = colour(dot.colour);
+    let colour = colour_class(dot.colour);
     open_link(svg, dot.anchor.as_ref(), &dot.title);
     if let Some((from, wide)) = axis
         .clip(dot.when.earliest, dot.when.latest)
