@@ -49,6 +49,16 @@ pub enum StoreError {
         /// Why, and what to do.
         why: String,
     },
+    /// The key's value is too long for a holder's name.
+    #[error(
+        "the key {key} holds a value of more than {most} bytes, where a lease has its holder's name: this is no plain lease"
+    )]
+    NoHolder {
+        /// The key, as people can read it.
+        key: String,
+        /// So many bytes a name has at the most.
+        most: usize,
+    },
     /// It answered something that we do not understand.
     #[error("the store answered something unexpected: {0}")]
     Unexpected(String),

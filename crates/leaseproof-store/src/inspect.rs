@@ -48,6 +48,20 @@ impl Allowed {
 /// A value of more bytes is no holder's name: it is not read where that can be avoided, and not shown.
 pub(crate) const LONGEST_HOLDER: usize = 4096;
 
+/// A value of so many bytes is a holder's name.
+///
+/// # Errors
+/// Where it is too long: a reading of it is no reading of a lease.
+pub(crate) fn names_a_holder(key: &str, length: usize) -> Result<(), StoreError> {
+    if length <= LONGEST_HOLDER {
+        return Ok(());
+    }
+    Err(StoreError::NoHolder {
+        key: key.to_owned(),
+        most: LONGEST_HOLDER,
+    })
+}
+
 /// What is known about the owner, for finding its connection.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {

@@ -108,7 +108,7 @@ fn a_key_that_is_no_string_spoils_no_other() {
         let [list, one, long, forever, none] = <[_; 5]>::try_from(answers).expect("five");
         assert!(list.expect_err("a list").to_string().contains("WRONGTYPE"));
         assert!(one.expect("a reading").1.held.is_some());
-        assert!(long.expect_err("too long").to_string().contains("longer"));
+        assert!(long.expect_err("too long").to_string().contains("no plain lease"));
         let forever = forever.expect("a reading").1.held.expect("it is held");
         assert_eq!(
             (forever.expires, forever.holder.as_str().contains("secret")),
@@ -153,7 +153,7 @@ fn a_user_that_may_only_read_can_read_many() {
     };
     let url: StoreUrl = server.url().parse().expect("a URL");
     acquire(&url, "one");
-    let rules = "ACL SETUSER eye on >geheim ~* -@all +get +pexpiretime +time +multi +exec +scan +auth";
+    let rules = "ACL SETUSER eye on >geheim ~* -@all +getrange +pexpiretime +time +multi +exec +scan +auth";
     server.cli(&rules.split(' ').collect::<Vec<_>>());
     let url: StoreUrl = format!("redis://eye:geheim@127.0.0.1:{}", server.port())
         .parse()
@@ -162,7 +162,7 @@ fn a_user_that_may_only_read_can_read_many() {
     let answers = observer.read_many(&["one"]).expect("it answers");
     assert!(answers[0].as_ref().expect("a reading").1.held.is_some());
     assert!(observer.leases_below("o", 10).expect("it answers").is_some());
-    server.cli(&["ACL", "SETUSER", "eye", "-get"]);
+    server.cli(&["ACL", "SETUSER", "eye", "-getrange"]);
     let refused = observer.read_many(&["one"]).expect_err("it may not").to_string();
     assert!(refused.contains("NOPERM") && !refused.contains("geheim"), "{refused}");
 }

@@ -5,6 +5,7 @@ mod bad;
 mod consul;
 mod etcd;
 mod flood;
+mod long;
 mod look;
 mod many_keys;
 mod postgres;
@@ -41,3 +42,7 @@ mod postgres_server;
 
 #[path = "../../../leaseproof-store/tests/zookeeper_server/mod.rs"]
 mod zookeeper_server;
+
+#[allow(dead_code, reason = "each test uses a part of this fixture")]
+#[path = "../../../leaseproof-store/tests/redis_server/mod.rs"]
+mod redis_server;

@@ -99,7 +99,7 @@ fn it_sends_only_what_is_on_the_list() {
         Ok(server) => server,
         Err(why) => return redis_server::skip("it_sends_only_what_is_on_the_list", &why),
     };
-    let allowed = ["info", "multi", "exec", "get", "pexpiretime", "time", "scan"];
+    let allowed = ["info", "multi", "exec", "getrange", "pexpiretime", "time", "scan"];
     let mut rules: Vec<String> = ["ACL", "SETUSER", "eye", "on", ">geheim", "~*", "-@all"]
         .map(str::to_owned)
         .into();

@@ -5,6 +5,7 @@ use super::entry::Entry;
 use super::server::Server;
 use crate::clock::boot_now;
 use crate::error::StoreError;
+use crate::inspect::names_a_holder;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ConsulUrl;
@@ -126,11 +127,12 @@ impl Observer {
         }
     }
 
-    fn reading(&mut self, key: &str, at: Moment, entry: Option<Entry>, bound: Option<Duration>) -> Reading {
+    fn reading(&mut self, key: &str, at: Moment, entry: Option<Entry>, bound: Option<Duration>) -> OneOfMany {
+        names_a_holder(key, entry.as_ref().map_or(0, Entry::size))?;
         let layout = self.api.url.layout;
         let epoch = self.server.epoch();
         let previous = self.seen.note(key, at.earliest, (entry.clone(), epoch.clone()));
-        Reading {
+        let reading = Reading {
             previous,
             held: entry.map(|entry| Held {
                 holder: entry.holder(layout),
@@ -146,7 +148,8 @@ impl Observer {
             counter: None,
             server_ns: None,
             epoch: Some(epoch),
-        }
+        };
+        Ok((at, reading))
     }
 
     /// Another connection may be to another server.
@@ -186,7 +189,7 @@ impl Observer {
                     // Its holder's word counts.
                     _ => entry.bound().or(self.facts.ttl_ceiling),
                 });
-            Ok((moment, self.reading(key, moment, entry, bound)))
+            self.reading(key, moment, entry, bound)
         });
         Ok(readings.collect())
     }
@@ -210,7 +213,7 @@ impl Observe for Observer {
             Some((session, said)) => self.ttl(session, said, &mut patience)?,
             None => None,
         };
-        Ok((moment, self.reading(key, moment, entry, bound)))
+        self.reading(key, moment, entry, bound)
     }
 
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {

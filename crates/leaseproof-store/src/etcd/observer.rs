@@ -14,7 +14,7 @@ use crate::etcd::many::{KEYS, Many};
 use crate::etcd::message::{KeyValue, LeaseAnswer, Status};
 use crate::etcd::place::{holder, token};
 use crate::etcd::server::{USUAL_FLOOR, epoch, facts};
-use crate::inspect::shown_key;
+use crate::inspect::{names_a_holder, shown_key};
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::EtcdUrl;
@@ -268,11 +268,12 @@ impl Observer {
         let patience = &mut Patience::new(self.timeout);
         self.gateway.connect(patience)?;
         let found = self.look(key, patience)?;
-        Ok(self.reading(&shown_key(key), found))
+        self.reading(&shown_key(key), found)
     }
 
-    fn reading(&mut self, name: &str, found: Found) -> (Moment, Reading) {
+    fn reading(&mut self, name: &str, found: Found) -> OneOfMany {
         let Found { at, epoch, held } = found;
+        names_a_holder(name, held.as_ref().map_or(0, |(key, _)| key.value.len()))?;
         let layout = self.gateway.layout;
         let held = held.map(|(key, expiry)| (holder(layout, &key), key, expiry));
         let state = held.as_ref().map(|(holder, key, expiry)| {
@@ -298,7 +299,7 @@ impl Observer {
             server_ns: None,
             epoch: Some(epoch),
         };
-        (at, reading)
+        Ok((at, reading))
     }
 
     /// At most [`KEYS`] of them. What changed hands since the last batch is asked for again.
@@ -362,7 +363,7 @@ impl Observer {
                     epoch: batch.epoch.clone(),
                     held,
                 };
-                answers[at] = Some(Ok(self.reading(name, found)));
+                answers[at] = Some(self.reading(name, found));
             }
             open = next;
             if open.is_empty() {
@@ -422,7 +423,7 @@ fn one_of_batch(watched: Option<Watched>, shown: Option<Shown>, key: &KeyValue, 
 /// Whether an error is about one key, and says nothing about the next.
 fn is_of_one_key(error: &StoreError) -> bool {
     match error {
-        StoreError::Unexpected(_) => true,
+        StoreError::Unexpected(_) | StoreError::NoHolder { .. } => true,
         StoreError::Refused { why, .. } => why.contains("permission denied"),
         _ => false,
     }

@@ -3,13 +3,14 @@
 
 use crate::inspect::Allowed;
 
+/// Of a long holder no more is read than shows that it is no name ([`LONGEST_HOLDER`](crate::inspect::LONGEST_HOLDER)).
 /// One reading: the clock is read while the row is, after the snapshot was taken. A column that a foreign
 /// client may have set to infinity is no expiry.
 macro_rules! reading {
     () => {
         "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::int8 AS now, \
          (extract(epoch FROM pg_postmaster_start_time()) * 1000000)::int8 AS started, \
-         pg_is_in_recovery() AS replica, lease.token::int8 AS token, lease.holder::text AS holder, \
+         pg_is_in_recovery() AS replica, lease.token::int8 AS token, left(lease.holder::text, 4097) AS holder, \
          lease.incarnation::text AS incarnation, \
          CASE WHEN isfinite(lease.renewed_at::timestamptz) \
          THEN (extract(epoch FROM lease.renewed_at::timestamptz) * 1000000)::int8 \

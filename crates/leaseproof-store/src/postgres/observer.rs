@@ -4,6 +4,7 @@
 
 use crate::clock::boot_now;
 use crate::error::StoreError;
+use crate::inspect::names_a_holder;
 use crate::patience::Patience;
 use crate::postgres::client::{Client, Failed, OPENING, Value};
 use crate::postgres::login::Access;
@@ -163,7 +164,8 @@ impl Observer {
         Ok((during, row, over))
     }
 
-    fn reading(&mut self, key: &str, during: Moment, row: &Row, over: Over) -> (Moment, Reading) {
+    fn reading(&mut self, key: &str, during: Moment, row: &Row, over: Over) -> OneOfMany {
+        names_a_holder(key, row.entry.lease.as_ref().map_or(0, |lease| lease.length))?;
         // Never by the clock alone: that the expiry has passed is seen from `expires`, too.
         let expired = over == Over::Proven;
         self.standby = row.replica;
@@ -189,7 +191,7 @@ impl Observer {
             server_ns: Some(row.now.saturating_mul(1000)),
             epoch,
         };
-        (during, reading)
+        Ok((during, reading))
     }
 }
 
@@ -234,7 +236,7 @@ impl Observer {
         }
         let readings = keys.iter().zip(&found);
         Ok(readings
-            .map(|(key, (during, row, over))| Ok(self.reading(key, *during, row, *over)))
+            .map(|(key, (during, row, over))| self.reading(key, *during, row, *over))
             .collect())
     }
 }
@@ -246,7 +248,7 @@ impl Observe for Observer {
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let (during, row, over) = self.look(key, &mut Patience::new(self.timeout))?;
-        Ok(self.reading(key, during, &row, over))
+        self.reading(key, during, &row, over)
     }
 
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
@@ -279,6 +281,6 @@ impl Observe for Observer {
         if over == Over::Open {
             return Err(StoreError::Blocked);
         }
-        Ok(self.reading(key, during, &row, over))
+        self.reading(key, during, &row, over)
     }
 }

@@ -33,6 +33,8 @@ pub(crate) struct Entry {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct LeaseRow {
     pub(crate) holder: HolderId,
+    /// How many bytes of its name were read.
+    pub(crate) length: usize,
     /// When it was renewed last, in µs of the server's clock: that of the statement, which may be seen long after it.
     renewed: Option<i64>,
     /// When it ends, in µs of the server's clock.
@@ -53,6 +55,7 @@ impl Row {
             entry: Entry {
                 counter: token.and_then(|token| u64::try_from(token).ok()).map(Token),
                 lease: holder.map(|holder| LeaseRow {
+                    length: holder.len(),
                     holder: named(&holder, incarnation.as_deref()),
                     renewed,
                     expires,
@@ -114,6 +117,7 @@ pub(crate) fn row_for_tests(now: i64, expires: Option<i64>) -> Row {
             counter: Some(Token(1)),
             lease: Some(LeaseRow {
                 holder: named("a", Some("1")),
+                length: 1,
                 renewed: None,
                 expires,
             }),

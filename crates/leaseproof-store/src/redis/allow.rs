@@ -27,7 +27,10 @@ pub(crate) const ALLOWED: &[Allowed] = &[
     Allowed::always("XLEN", "how many entries a stream under the key has"),
     Allowed::always("SCAN", "which leases are below a prefix (`watch` only)"),
     Allowed::always("MULTI", "a reading: its commands are answered together"),
-    Allowed::always("GET", "a reading: the holder, and the token counter"),
+    Allowed::always(
+        "GETRANGE",
+        "a reading: the holder, and the token counter; of a long value no more than its begin",
+    ),
     Allowed::always("PEXPIRETIME", "a reading: when the key will expire"),
     Allowed::always("PTTL", "the same before Redis 7, and for a key that is no string"),
     Allowed::always("TIME", "a reading: the server's clock"),
@@ -80,8 +83,8 @@ mod tests {
             command
         };
         for (command, may) in [
-            (cmd("GET").arg("k").clone(), true),
-            (cmd("get").arg("k").clone(), true),
+            (cmd("GETRANGE").arg("k").clone(), true),
+            (cmd("getrange").arg("k").clone(), true),
             (cmd("GETDEL").arg("k").clone(), false),
             (cmd("SET").arg("k").arg("v").clone(), false),
             (cmd("CLIENT").arg("LIST").clone(), true),

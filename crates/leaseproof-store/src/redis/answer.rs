@@ -8,6 +8,10 @@ use redis::{ServerError, Value};
 
 const MS: i128 = 1_000_000;
 
+/// What PEXPIRETIME and PTTL answer of a key that is not there. Its value is the empty text then, as that of one that is
+/// there may be.
+const GONE: i64 = -2;
+
 /// When a key ends, in ms of the server's clock.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
@@ -89,11 +93,11 @@ impl<'a> Answer<'a> {
             return Err(Strange::Shape);
         };
         Ok(Self {
-            value,
+            value: value.filter(|_| *expiry != GONE),
             // Anything else under the counter's key is a foreign client's, and no counter.
             counter: text(counter).and_then(|text| text.parse().ok()).map(Token),
             // The key may end between two commands of the transaction.
-            expiry: (*expiry != -2).then_some(*expiry),
+            expiry: (*expiry != GONE).then_some(*expiry),
             server_ns: time_ns(time).ok_or(Strange::Shape)?,
         })
     }

@@ -3,7 +3,7 @@
 
 use crate::OneOfMany;
 use crate::error::StoreError;
-use crate::inspect::shown_key;
+use crate::inspect::{LONGEST_HOLDER, names_a_holder, shown_key};
 use crate::redis::answer::Expiry;
 use crate::redis::wire::{Part, Scanner};
 use crate::value::parse_stored;
@@ -60,13 +60,16 @@ pub(crate) fn question(into: &mut Vec<u8>, keys: &[&[u8]], expiry: ExpiryCommand
     };
     into.clear();
     let mut counter = Vec::new();
+    // One byte more than a name has, so that a longer value shows as one.
+    let up_to = LONGEST_HOLDER.to_string();
+    let up_to = up_to.as_bytes();
     command(into, &[b"MULTI"]);
     for key in keys {
         counter.clear();
         counter.extend_from_slice(key);
         counter.extend_from_slice(b":token");
-        command(into, &[b"GET", key]);
-        command(into, &[b"GET", &counter]);
+        command(into, &[b"GETRANGE", key, b"0", up_to]);
+        command(into, &[b"GETRANGE", &counter, b"0", up_to]);
         command(into, &[expiry, key]);
     }
     command(into, &[b"TIME"]);
@@ -111,12 +114,13 @@ pub(crate) fn readings(
     let server_ns = time_ns(scanner, time).ok_or(Strange::Shape)?;
     let one = |(key, answer): (&&[u8], &[Part])| match *answer {
         [Part::Error(place), ..] | [_, _, Part::Error(place)] => Err(unexpected(key, &words(scanner.text(place)))),
-        [Part::TooLong, ..] => Err(unexpected(key, "its value is longer than any lock's")),
+        [Part::TooLong, ..] => names_a_holder(&shown_key(key), usize::MAX).and(Err(unexpected(key, "a long text"))),
         [value, counter, Part::Int(left)] => {
             let value = match value {
                 Part::Bulk(place) => Some(scanner.text(place)),
                 _ => None,
             };
+            names_a_holder(&shown_key(key), value.map_or(0, <[u8]>::len))?;
             let counter = match counter {
                 Part::Bulk(place) => token(scanner.text(place)),
                 _ => None,

@@ -4,7 +4,7 @@
 
 use crate::clock::boot_now;
 use crate::error::StoreError;
-use crate::inspect::shown_key;
+use crate::inspect::{LONGEST_HOLDER, names_a_holder, shown_key};
 use crate::patience::Patience;
 use crate::redis::allow::ALLOWED;
 use crate::redis::answer::{Answer, Expiry, Strange};
@@ -80,12 +80,17 @@ impl Observer {
     fn commands(&self, key: &[u8]) -> Pipeline {
         let expiry = if self.expire_time { "PEXPIRETIME" } else { "PTTL" };
         let mut commands = pipe();
+        // One byte more than a name has, so that a longer value shows as one.
         commands
             .cmd("MULTI")
-            .cmd("GET")
+            .cmd("GETRANGE")
             .arg(key)
-            .cmd("GET")
+            .arg(0)
+            .arg(LONGEST_HOLDER)
+            .cmd("GETRANGE")
             .arg(self.client.counter(key))
+            .arg(0)
+            .arg(LONGEST_HOLDER)
             .cmd(expiry)
             .arg(key)
             .cmd("TIME")
@@ -178,6 +183,7 @@ impl Observer {
             }
         };
         let name = shown_key(key);
+        names_a_holder(&name, answer.value.map_or(0, <[u8]>::len))?;
         let epoch = self.client.connected_server().and_then(Server::epoch);
         let expiry = answer.expiry.map(|raw| {
             if self.expire_time {

@@ -2,6 +2,7 @@
 
 use crate::clock::boot_now;
 use crate::error::StoreError;
+use crate::inspect::names_a_holder;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::sqlite::file::{self, Access, named, until_free};
@@ -63,8 +64,9 @@ impl Observer {
         now: BootNanos,
         entry: Option<Entry>,
         write_lock: bool,
-    ) -> (Moment, Reading) {
+    ) -> Result<(Moment, Reading), StoreError> {
         let lease = entry.as_ref().and_then(|entry| entry.lease.as_ref());
+        names_a_holder(key, lease.map_or(0, |lease| lease.holder.len()))?;
         let over = lease.is_some_and(|lease| lease.is_over(now, &self.boot_id));
         let counter = entry.as_ref().map(|entry| entry.counter);
         let held = lease
@@ -77,7 +79,7 @@ impl Observer {
             server_ns: Some(i64::try_from(now.0).unwrap_or(i64::MAX)),
             epoch: Some(self.boot_id.clone()),
         };
-        (Moment::between(asked, boot_now()), reading)
+        Ok((Moment::between(asked, boot_now()), reading))
     }
 }
 
@@ -95,7 +97,7 @@ impl Observe for Observer {
             Ok((now, Entry::read(&self.reader, key)?))
         })
         .map_err(|error| named(&self.path, error))?;
-        Ok(self.reading(key, asked, now, entry, false))
+        self.reading(key, asked, now, entry, false)
     }
 
     fn read_proving_expiry(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
@@ -115,7 +117,7 @@ impl Observe for Observer {
         });
         let (now, entry) = result.map_err(|error| named(&self.path, error))?;
         self.prover = Some(prover);
-        Ok(self.reading(key, asked, now, entry, true))
+        self.reading(key, asked, now, entry, true)
     }
 
     fn leases_below(&mut self, prefix: &str, most: usize) -> Result<Option<Listing>, StoreError> {

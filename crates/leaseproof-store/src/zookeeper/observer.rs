@@ -10,6 +10,7 @@ use super::session::{Broken, Session};
 use super::sessions::Sessions;
 use crate::clock::boot_now;
 use crate::error::StoreError;
+use crate::inspect::names_a_holder;
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ZooKeeperUrl;
@@ -164,7 +165,7 @@ impl Observe for Observer {
         if let Some(session) = unsaid(&look) {
             self.know(&[session], &mut patience);
         }
-        Ok((moment, self.reading(key, moment, look)))
+        self.reading(key, moment, look)
     }
 
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
@@ -189,13 +190,15 @@ impl Observe for Observer {
 }
 
 impl Observer {
-    fn reading(&mut self, key: &str, at: Moment, look: Look) -> Reading {
+    fn reading(&mut self, key: &str, at: Moment, look: Look) -> OneOfMany {
+        let length = look.node.as_ref().map_or(0, |node| node.stat.length);
+        names_a_holder(key, usize::try_from(length).unwrap_or(0))?;
         let told = unsaid(&look).and_then(|session| self.sessions.timeout_of(session));
         let recipe = self.net.url.layout.is_recipe();
         // An election raises the upper half of the transactions' numbers.
         let epoch = format!("{}/{}/{}", self.server.mode(), look.zxid >> 32, self.start.label());
         let previous = self.seen.note(key, at.earliest, (look.node.clone(), epoch.clone()));
-        Reading {
+        let reading = Reading {
             previous,
             held: look.node.map(|node| Held {
                 // Clients of the recipe may take another number, such as that of their place in the queue.
@@ -216,7 +219,8 @@ impl Observer {
             counter: None,
             server_ns: None,
             epoch: Some(epoch),
-        }
+        };
+        Ok((at, reading))
     }
 
     /// At most [`AT_ONCE`] keys: one catching up with the leader, and all of them behind it.
@@ -246,7 +250,7 @@ impl Observer {
         let mut all = Vec::with_capacity(keys.len());
         for (key, look) in keys.iter().zip(looks) {
             all.push(match look {
-                Ok(look) => Ok((moment, self.reading(key, moment, look))),
+                Ok(look) => self.reading(key, moment, look),
                 // A node that is closed to this user says nothing about the next.
                 Err(Some(code)) => Err(code.error(&self.net.url, key)),
                 Err(None) => return Err(self.net.strange("a record that is cut short")),

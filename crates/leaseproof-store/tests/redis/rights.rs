@@ -55,7 +55,7 @@ fn an_observer_sends_only_what_it_says() {
         .filter(|name| !name.starts_with("config|"))
         .collect();
     sent.sort_unstable();
-    assert_eq!(sent, ["exec", "get", "info", "multi", "pexpiretime", "time"]);
+    assert_eq!(sent, ["exec", "getrange", "info", "multi", "pexpiretime", "time"]);
 }
 
 #[test]
