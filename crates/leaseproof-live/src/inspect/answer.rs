@@ -154,12 +154,13 @@ fn open(seen: &Evidence<'_>, first: &FirstLook, endless: bool) -> Option<String>
         return Some(owner.says.clone());
     }
     if !matches!(first.side, Side::Neither) {
-        return Some(match first.why.first() {
-            Some(why) => why.clone(),
-            None if lease.renewals == Shown::NotByThisStore => {
-                "it is held; renewals are not shown by this store".to_owned()
-            }
-            None => "it is held, and no renewal was seen in the span".to_owned(),
+        // Without a side what is told is told beside.
+        let why = first.why.first().filter(|_| first.side != Side::CannotTell);
+        return Some(match (why, &lease.renewals) {
+            (Some(why), _) => why.clone(),
+            (None, Shown::NotByThisStore) => "it is held; renewals are not shown by this store".to_owned(),
+            (None, Shown::Withheld(why)) => format!("it is held; renewals are not shown: {why}"),
+            (None, Shown::Is(_)) => "it is held, and no renewal was seen in the span".to_owned(),
         });
     }
     if lease.watched.cut {

@@ -208,7 +208,7 @@ pub fn renewals(samples: &[Sample], steps: &Steps, ttl: &Ttl, facts: &StoreFacts
             at_ms: ms(middle.since(origin)),
             plus_minus_ms: ms(at.uncertainty()) / 2.0,
             unix_ms: wall_ms(&samples[jump.after], middle),
-            left_before: sharpest_until(samples, jump.before).map(|expires| range_between(expires, *at)),
+            left_before: left_before(samples, *jump, *at),
         }
     });
     let before = before(samples, first, steps, ttl);
@@ -289,7 +289,7 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
         if let Some((_, begin)) = last.filter(|(from, _)| same(*from, jump.after)) {
             let mut least = at.earliest.since(begin.latest);
             let reading = &samples[jump.before];
-            if samples[jump.after].at.latest.since(reading.at.earliest) > HOLE {
+            if hides(samples, *jump) {
                 least = least.min(reading.at.earliest.since(begin.latest));
             }
             let least = least.min(longest_piece(samples, steps, begin, *at));
@@ -297,7 +297,7 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
             gaps.push(Gap {
                 length: Range::between(least, at.latest.since(begin.earliest)),
                 from_ms: signed_ms(begin.earliest, origin),
-                left_at_end: sharpest_until(samples, jump.before).map(|expires| range_between(expires, *at)),
+                left_at_end: left_before(samples, *jump, *at),
             });
         }
         last = Some((jump.after, *at));
@@ -322,6 +322,23 @@ fn gaps(samples: &[Sample], steps: &Steps, placed: &[Moment], before: Option<Mom
         });
     }
     gaps
+}
+
+/// Whether another renewal may hide before this one, since nothing was read for long.
+fn hides(samples: &[Sample], jump: Jump) -> bool {
+    samples[jump.after].at.latest.since(samples[jump.before].at.earliest) > HOLE
+}
+
+/// What was left of the TTL just before a renewal at `at`: no less, where another may have hidden before it.
+fn left_before(samples: &[Sample], jump: Jump, at: Moment) -> Option<Range> {
+    let left = range_between(sharpest_until(samples, jump.before)?, at);
+    Some(match hides(samples, jump) {
+        true => Range {
+            at_most_ms: None,
+            ..left
+        },
+        false => left,
+    })
 }
 
 /// How long before `until` the last renewal was at least that a reading leaves room for: it came no later than its

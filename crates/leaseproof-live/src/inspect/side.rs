@@ -4,7 +4,7 @@ use super::against::{longest_allowed, shortened};
 use super::holder::renewed;
 use super::missing::missing;
 use super::overdue::overdue;
-use crate::in_force::of;
+use crate::in_force::{TOLERANCE, of};
 use leaseproof_model::budget::Budget;
 use leaseproof_model::inspect::lease_view::{Change, Gap, LeaseView};
 use leaseproof_model::inspect::owner_view::{OwnerState, OwnerView};
@@ -85,7 +85,12 @@ pub fn first_look(seen: &Evidence<'_>) -> FirstLook {
     let in_time = seen.slowest.is_none_or(|(from_ms, _)| {
         seen.lease.is_none_or(|lease| !is_after_the_end(lease, from_ms)) && overdue(seen, from_ms).is_none()
     });
-    let (before, after) = match (costly && in_time, longest * 2.0 > gap_ms) {
+    // By a plan what is left of the gap is a heartbeat and a renewal; without one nobody knows what is usual.
+    let explained = match seen.budget {
+        Some(budget) => gap_ms - longest <= ms(budget.heartbeat + budget.renew_timeout + TOLERANCE),
+        None => longest * 2.0 > gap_ms,
+    };
+    let (before, after) = match (costly && in_time, explained) {
         (true, true) => (slow, None),
         _ => (None, slow),
     };
@@ -233,12 +238,13 @@ fn is_after_the_end(lease: &LeaseView, when_ms: f64) -> bool {
     last.is_some_and(|other| other.what.is_end())
 }
 
-/// Whether so long without an answer can have cost the lease a renewal: it is the plan's margin, or else a third of the
-/// TTL. Where nobody knows the TTL that can't be said.
+/// Whether so long without an answer can have cost the lease a renewal: it is a third of the TTL, or the plan's margin
+/// where that is shorter. Where nobody knows either that can't be said.
 #[must_use]
 pub fn costs_a_renewal(lost_ms: f64, budget: Option<&Budget>, lease: &LeaseView) -> bool {
-    let third = || Some(lease.granted_ttl.get()?.at_least_ms / 3.0);
-    let bar = budget.map(|budget| ms(budget.margin())).or_else(third);
+    let of_plan = budget.map(|budget| ms(budget.margin().min(budget.ttl / 3)));
+    let third = lease.granted_ttl.get().map(|ttl| ttl.at_least_ms / 3.0);
+    let bar = of_plan.into_iter().chain(third).reduce(f64::min);
     bar.is_some_and(|bar| lost_ms >= bar)
 }
 
@@ -273,6 +279,14 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
         lease.watched.longest_round_trip_ms,
         silent.map_or_else(String::new, |ms| format!(", and nothing for {ms:.0} ms"))
     );
+    // Where it changed hands within the span, the gaps of two are on record.
+    let whose = match (
+        &lease.at_last.holder,
+        lease.happened.iter().any(|it| it.what.is_begin()),
+    ) {
+        (Some(holder), true) => format!(" of {holder}"),
+        _ => String::new(),
+    };
     let mut reasons = Vec::new();
     let mut begins = lease.happened.iter().filter(|it| it.what == Change::Silent);
     let late =
@@ -315,8 +329,9 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     if let Some(beyond) = too_long(gap, seen.budget, lease.granted_ttl.get()).filter(|_| !shortened(lease)) {
         let open = gap.length.at_most_ms.is_none();
         let says = format!(
-            "{} without a renewal{}, {beyond}, {answered}",
+            "{} without a renewal{}{}, {beyond}, {answered}",
             of(gap.length),
+            if open { &whose } else { "" },
             if open { " by the last reading" } else { "" }
         );
         reasons.push((Side::Owner, says));

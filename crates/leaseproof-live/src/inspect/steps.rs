@@ -85,7 +85,7 @@ impl Steps {
         let to = samples[end - 1].at.latest;
         let why = samples[first].seen.as_ref().err().cloned().unwrap_or_default();
         let span = (ms(from.since(origin)), ms(to.since(origin)));
-        let says = format!("the store did not answer for {:.0} ms: {why}", span.1 - span.0);
+        let says = format!("the store did not answer for at least {:.0} ms: {why}", span.1 - span.0);
         self.tell(span, Change::Silent, says);
     }
 
@@ -119,7 +119,12 @@ impl Steps {
                 let says = match old.holder == new.holder {
                     // One text for all grants, or a holder that writes its lease again: nobody can tell.
                     true => format!("written anew: {} has it under another token", new.holder),
-                    false => format!("taken over: {} held it, now {}", old.holder, new.holder),
+                    false => format!(
+                        "taken over: {} held it, now {}{}",
+                        old.holder,
+                        new.holder,
+                        still_left(a, b)
+                    ),
                 };
                 self.tell(between, Change::Taken, says);
             }
@@ -159,6 +164,17 @@ fn long_over(sample: &Sample, facts: &StoreFacts) -> Option<Duration> {
     let held = sample.held().filter(|held| !held.expired)?;
     let over = sample.at.earliest.since(held.expires?.latest);
     (over > facts.late_bound).then_some(over)
+}
+
+/// What was left of the TTL of a lease that is another's in the next reading, in words: it did not run out.
+fn still_left(a: &Sample, b: &Sample) -> String {
+    match a.expires() {
+        Some(expires) if expires.after(between(a, b)) == Truth::Yes => {
+            let left = ms(expires.earliest.since(b.at.latest));
+            format!(", at least {left:.0} ms before the first one's TTL had run out: released, deleted or overwritten")
+        }
+        _ => String::new(),
+    }
 }
 
 /// Why a lease that `a` shows is free in `b`.

@@ -5,6 +5,7 @@ use crate::sim::{Deed, redis, span};
 use leaseproof_live::inspect::against::against;
 use leaseproof_live::inspect::answer::{answer, findings};
 use leaseproof_live::inspect::overdue::slowest;
+use leaseproof_live::inspect::sample::Sample;
 use leaseproof_live::inspect::side::{Evidence, first_look};
 use leaseproof_live::inspect::view::{Span, view};
 use leaseproof_model::budget::Budget;
@@ -227,5 +228,81 @@ fn a_slow_answer_after_renewals_were_overdue_does_not_name_the_store() {
         };
         let first = first_look(&seen);
         assert_eq!(first.side, side, "{renewed_until}: {:?}", first.why);
+    }
+}
+
+/// The readings of a span in which the store stood still from `from` to `to` (ms): one answer takes as long.
+fn halted(deeds: &[(f64, Deed)], ttl: u64, (from, to): (u64, u64)) -> Vec<Sample> {
+    let mut samples = span(deeds, 6000, 200, ttl, Some(1000));
+    let origin = samples[0].at.earliest;
+    let place = |ms: u64| {
+        let at = origin.plus(Duration::from_millis(ms));
+        samples
+            .iter()
+            .position(|it| it.at.earliest > at)
+            .expect("within the span")
+    };
+    let (first, next) = (place(from), place(to));
+    let asked = samples[first].at.earliest;
+    samples.drain(first..next);
+    let slow = &mut samples[first];
+    let longer = slow.at.earliest.since(asked);
+    slow.at.earliest = asked;
+    slow.waited = slow.at;
+    if let Some(expires) = slow
+        .seen
+        .as_mut()
+        .ok()
+        .and_then(|it| it.held.as_mut()?.expires.as_mut())
+    {
+        expires.earliest = expires.earliest.minus(longer);
+    }
+    samples
+}
+
+/// A store that stands still for so long that renewals could not be answered is named, whatever the plan's margin is: also
+/// for a gap that is longer than the plan allows, if it is no longer than the halt and what is usual.
+#[test]
+fn a_halt_of_the_store_explains_a_gap_of_its_length() {
+    let budget = Budget {
+        ttl: Duration::from_secs(4),
+        worst_pause: Duration::from_millis(1200),
+        ..Budget::standard()
+    };
+    // By MONITOR nothing came between 1.7 and 4.2 s; the renewal of then is the first.
+    let sound: Vec<(f64, Deed)> = renewals(1000.0, 3, 7000.0);
+    let halt: Vec<(f64, Deed)> = sound
+        .iter()
+        .filter(|it| !(1700.0..4200.0).contains(&it.0))
+        .cloned()
+        .collect();
+    let owners: Vec<(f64, Deed)> = sound
+        .iter()
+        .filter(|it| !(600.0..4600.0).contains(&it.0))
+        .cloned()
+        .collect();
+    for (deeds, side, verdict) in [
+        (&halt, Side::Store, Verdict::Violated),
+        (&owners, Side::Owner, Verdict::Violated),
+    ] {
+        let samples = halted(deeds, 6000, (1700, 4250));
+        let (lease, steps) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+        let plan = against("leaseproof.toml", &budget, &lease);
+        let seen = Evidence {
+            lease: Some(&lease),
+            plan: Some(&plan),
+            budget: Some(&budget),
+            slowest: slowest(&samples),
+            ..Evidence::default()
+        };
+        let first = first_look(&seen);
+        let (said, says) = answer(&seen, &findings(&seen, &samples, &steps), &first);
+        assert_eq!(
+            (first.side, said),
+            (side, verdict),
+            "{says} {:?} {:?}",
+            first.why,
+            lease.renewals
+        );
     }
 }

@@ -161,3 +161,24 @@ fn a_clock_that_steps_renews_nothing() {
     let lease = lease(&deeds, 3000, 10_000, None);
     assert!(lease.renewals.get().expect("shown").seen.is_empty());
 }
+
+/// That the first holder's TTL was not over says that it did not run out.
+#[test]
+fn a_takeover_says_what_the_first_one_had_left() {
+    let says = |at: f64| {
+        let lease = lease(
+            &[(-10.0, Deed::Grant("a#1", 7)), (at, Deed::Grant("b#1", 8))],
+            6000,
+            3000,
+            None,
+        );
+        let taken = lease.happened.into_iter().find(|it| it.what == Change::Taken);
+        taken.map(|it| it.says).unwrap_or_default()
+    };
+    assert!(
+        says(1000.0).contains("ms before the first one's TTL had run out"),
+        "{}",
+        says(1000.0)
+    );
+    assert!(!says(2989.9).contains("had run out"), "{}", says(2989.9));
+}
