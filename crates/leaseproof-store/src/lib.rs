@@ -107,7 +107,7 @@ pub trait Observe: Send {
     /// The outer one when the store as a whole does not answer; the inner one when a key is none that a
     /// lease could be, or no text where this store's keys are.
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
-        texts(keys, |keys| one_by_one(keys, |key| self.read(key)))
+        texts(keys, inspect::text_key, |keys| one_by_one(keys, |key| self.read(key)))
     }
 
     /// The same, of keys that are text.
@@ -157,7 +157,7 @@ fn one_by_one<K: Copy>(
     for &key in keys {
         answers.push(match read(key) {
             // What is wrong with one key says nothing about the next.
-            Err(error @ StoreError::Unexpected(_)) => Err(error),
+            Err(error @ (StoreError::Unexpected(_) | StoreError::NoHolder { .. })) => Err(error),
             Err(error) => return Err(error),
             Ok(seen) => Ok(seen),
         });
@@ -168,9 +168,10 @@ fn one_by_one<K: Copy>(
 /// Readings on a store whose keys are text: those that are none are no reason to leave out the others.
 fn texts<'k>(
     keys: &[&'k [u8]],
+    text: impl Fn(&'k [u8]) -> Result<&'k str, StoreError>,
     read: impl FnOnce(&[&'k str]) -> Result<Vec<OneOfMany>, StoreError>,
 ) -> Result<Vec<OneOfMany>, StoreError> {
-    let names: Vec<Result<&str, StoreError>> = keys.iter().map(|key| inspect::text_key(key)).collect();
+    let names: Vec<Result<&str, StoreError>> = keys.iter().map(|key| text(key)).collect();
     let texts: Vec<&str> = names.iter().filter_map(|name| name.as_ref().ok().copied()).collect();
     let mut answers = read(&texts)?.into_iter();
     // There is an answer to each key that was asked for.

@@ -287,6 +287,25 @@ fn postgres_bad() {
     let mut store = open_administrator(&url, Duration::from_secs(10)).expect("the store");
     store.prepare().expect("ready");
     server.psql("CREATE ROLE nobody LOGIN PASSWORD 'geheim'; CREATE TABLE other (key text, value text)");
+    // A byte that no text of PostgreSQL has.
+    let nul = "a text of PostgreSQL has no NUL byte";
+    run(&room, &["inspect", &server.url(), "--key-hex", "610062", "--quiet"]).refused(&["the key a\\x00b", nul]);
+    let all = [
+        "watch",
+        "--store",
+        &server.url(),
+        "--key-hex",
+        "610062",
+        "--for",
+        "1s",
+        "--listen",
+        "127.0.0.1:0",
+    ];
+    let ran = run(&room, &all);
+    assert!(
+        matches!(ran.code, Some(2 | 3)) && format!("{}{}", ran.stdout, ran.stderr).contains(nul),
+        "{ran:#?}"
+    );
     let place = format!("127.0.0.1:{}", server.port());
     for (url, part) in [
         (

@@ -1,6 +1,7 @@
 //! What an owner says that it believes, and what that comes to.
 
-use super::divergence::Judged;
+use super::divergence::{Judged, is_of};
+use super::lease::Lease;
 use super::terms::Terms;
 use super::worst::Worst;
 use leaseproof_model::clock::BootNanos;
@@ -115,19 +116,24 @@ impl Belief {
     }
 
     /// The last report, if it says something about now: a frozen owner says nothing, and silence is no
-    /// belief.
+    /// belief. Who said that it has no lease may wait for it in silence, as long as no grant can be its own.
     #[must_use]
-    pub fn known(&self, now: BootNanos, terms: &Terms) -> Option<&Report> {
-        if self.failed.is_some() || self.age(now)? > terms.belief_stale_after() {
-            return None;
-        }
-        self.last.as_ref()
+    pub fn known(&self, now: BootNanos, lease: &Lease, terms: &Terms) -> Option<&Report> {
+        let last = self.last.as_ref().filter(|_| self.failed.is_none())?;
+        let waits = last.claim != Claim::Holds && !self.may_hold(lease);
+        (waits || self.age(now)? <= terms.belief_stale_after()).then_some(last)
+    }
+
+    /// Whether the lease's grant, if there is one, may be this owner's.
+    fn may_hold(&self, lease: &Lease) -> bool {
+        let others = |holder| self.name.as_deref().is_some_and(|name| !is_of(holder, name));
+        lease.grant.as_ref().is_some_and(|grant| !others(&grant.holder))
     }
 
     /// The divergence now: `None` where the belief is not known, or can't be set against a grant.
     #[must_use]
-    pub fn divergence(&self, now: BootNanos, terms: &Terms) -> Option<Duration> {
-        self.known(now, terms)?;
+    pub fn divergence(&self, now: BootNanos, lease: &Lease, terms: &Terms) -> Option<Duration> {
+        self.known(now, lease, terms)?;
         match self.judged {
             Judged::Agrees => Some(Duration::ZERO),
             Judged::Diverged(by) => Some(by),

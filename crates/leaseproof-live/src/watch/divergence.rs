@@ -113,7 +113,8 @@ fn by_time(belief: &Belief, report: &Report, lease: &Lease) -> Judged {
     }
 }
 
-fn is_of(holder: &HolderId, name: &str) -> bool {
+/// Whether a grant is of the owner of this name.
+pub(super) fn is_of(holder: &HolderId, name: &str) -> bool {
     holder.as_str() == name
         || holder
             .as_str()

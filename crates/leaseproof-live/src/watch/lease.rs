@@ -107,8 +107,10 @@ pub enum Change {
     Gone {
         /// Who had it.
         holder: HolderId,
-        /// How long there had been no reading, where that is why.
-        unseen: Option<Duration>,
+        /// How long before this reading the one before was, at the most.
+        within: Duration,
+        /// Whether that is why, since there had been no reading for long.
+        unseen: bool,
     },
     /// The TTL in force is not the plan's (LP022), in words.
     TtlDiffers {
@@ -280,14 +282,12 @@ impl Lease {
         let mut how = How::Shown;
         if told.is_none() && grant.has_ttl && may_be_over {
             self.ends_untold += 1;
-            let unseen = (grant.expires.is_some() && !grant.is_coarse()).then(|| at.earliest.since(since.earliest));
-            self.ends_unseen += u32::from(unseen.is_some());
-            how = match unseen {
-                Some(_) => How::Unseen,
-                None => How::NotByThisStore,
-            };
+            let unseen = grant.expires.is_some() && !grant.is_coarse();
+            self.ends_unseen += u32::from(unseen);
+            how = if unseen { How::Unseen } else { How::NotByThisStore };
             told = Some(Change::Gone {
                 holder: grant.holder.clone(),
+                within: at.latest.since(since.earliest),
                 unseen,
             });
         }

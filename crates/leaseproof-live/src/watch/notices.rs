@@ -100,16 +100,14 @@ pub fn line(notice: &Notice) -> String {
                     ", or it was given back right before: this store shows no more"
                 }
             ),
-            Change::Gone { holder, unseen } => format!(
-                "{}: GONE: {} holds it no more: given back, taken away or run out, and {}",
+            Change::Gone { holder, within, unseen } => format!(
+                "{}: GONE: {} holds it no more, since {} at the most: given back, taken away or run out, and {}",
                 shown(key),
                 shown(holder.as_str()),
+                span(*within),
                 match unseen {
-                    None => "this store does not show which".to_owned(),
-                    Some(gap) => format!(
-                        "no reading shows which: this is the first in {}, and its TTL may have been over by then",
-                        span(*gap)
-                    ),
+                    false => "this store does not show which",
+                    true => "no reading since then shows which: its TTL may have been over by now",
                 }
             ),
             Change::TtlDiffers { says } => format!("{}: TTL DIFFERS: {says} (LP022)", shown(key)),

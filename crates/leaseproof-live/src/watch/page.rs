@@ -63,7 +63,10 @@ fn folded(fold: Fold, values: impl Iterator<Item = f64>) -> Option<f64> {
 /// How bad a lease is, for a view that shows the worst first.
 #[must_use]
 pub fn badness(entry: &Entry, board: &Board, now: BootNanos) -> f64 {
-    let diverged = entry.belief.as_ref().and_then(|it| it.divergence(now, &board.terms));
+    let diverged = entry
+        .belief
+        .as_ref()
+        .and_then(|it| it.divergence(now, &entry.lease, &board.terms));
     let used = entry.lease.renewed_ago().map(|age| board.terms.margin_used(age));
     let unreadable = f64::from(u8::from(entry.lease.unreadable.is_some()));
     diverged.map_or(0.0, |by| by.as_secs_f64() * 1e6)

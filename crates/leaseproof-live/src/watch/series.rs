@@ -74,15 +74,15 @@ macro_rules! of_whole {
 
 of_leases! {
     "divergence_seconds" Gauge Max "How long, at least, after its grant had ended the owner last reported that it holds the lease; 0 while both agree; no sample while its belief is unknown." =
-        |entry, board, now| Some(entry.belief.as_ref()?.divergence(now, &board.terms)?.as_secs_f64());
+        |entry, board, now| Some(entry.belief.as_ref()?.divergence(now, &entry.lease, &board.terms)?.as_secs_f64());
     "divergence_worst_seconds" Gauge Max "The worst divergence of the plan's worst_window, so that no scrape misses one." =
         |entry, board, now| entry.belief.as_ref().map(|it| it.worst.at(now, board.terms.window).unwrap_or(0.0));
     "divergences_total" Counter Sum "Divergences that began." =
         |entry, _, _| Some(f64::from(entry.belief.as_ref()?.divergences));
     "belief_known" Gauge Min "Whether the owner's belief is known: 0 while it can't be read or says nothing (a paused owner)." =
-        |entry, board, now| Some(truth(entry.belief.as_ref()?.known(now, &board.terms).is_some()));
+        |entry, board, now| Some(truth(entry.belief.as_ref()?.known(now, &entry.lease, &board.terms).is_some()));
     "belief_holds" Gauge Nothing "Whether the owner believes to hold the lease; no sample while that is unknown." =
-        |entry, board, now| Some(truth(entry.belief.as_ref()?.known(now, &board.terms)?.claim == Claim::Holds));
+        |entry, board, now| Some(truth(entry.belief.as_ref()?.known(now, &entry.lease, &board.terms)?.claim == Claim::Holds));
     "belief_age_seconds" Gauge Max "How old the owner's last report is." =
         |entry, _, now| Some(entry.belief.as_ref()?.age(now)?.as_secs_f64());
     "belief_failures_total" Counter Sum "How often the owner's belief could not be read." =

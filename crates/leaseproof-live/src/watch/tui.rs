@@ -116,7 +116,7 @@ fn cells(entry: &Entry, board: &Board, now: BootNanos) -> [String; 7] {
         .map_or_else(String::new, |it| it.to_string());
     let (believes, diverged) = match &entry.belief {
         None => (String::new(), String::new()),
-        Some(belief) => match belief.known(now, &board.terms) {
+        Some(belief) => match belief.known(now, lease, &board.terms) {
             None => ("unknown".to_owned(), "?".to_owned()),
             Some(report) => {
                 let claim = if report.claim == Claim::Holds {
@@ -124,7 +124,7 @@ fn cells(entry: &Entry, board: &Board, now: BootNanos) -> [String; 7] {
                 } else {
                     "does not"
                 };
-                let by = belief.divergence(now, &board.terms).map(|it| it.as_secs_f64());
+                let by = belief.divergence(now, lease, &board.terms).map(|it| it.as_secs_f64());
                 (claim.to_owned(), seconds(by))
             }
         },

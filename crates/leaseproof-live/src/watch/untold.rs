@@ -97,12 +97,15 @@ pub fn untold(board: &Board, now: BootNanos) -> Vec<String> {
         let belief = it.belief.as_ref().filter(|belief| belief.last.is_some());
         // Silence after a release is no belief.
         let over = |belief: &Belief| belief.has_given_up() && it.lease.grant.is_none();
-        belief.is_some_and(|belief| belief.known(now, &board.terms).is_none() && !over(belief))
+        belief.is_some_and(|belief| belief.known(now, &it.lease, &board.terms).is_none() && !over(belief))
     });
     of(
         "its owner believes to hold it, the store shows nobody, and since when can't be told",
         &|it| {
-            let report = it.belief.as_ref().and_then(|it| it.known(now, &board.terms));
+            let report = it
+                .belief
+                .as_ref()
+                .and_then(|belief| belief.known(now, &it.lease, &board.terms));
             report.is_some_and(|report| report.claim == Claim::Holds)
                 && it.lease.grant.is_none()
                 && it.lease.looked.is_some()

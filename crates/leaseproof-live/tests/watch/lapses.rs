@@ -59,8 +59,8 @@ fn an_end_that_the_store_does_not_explain_bad() {
     let gone =
         "its holder held it no more, and this store does not show whether it was given back or ran out: jobs/daily";
     assert_eq!(untold(&tape.board, ms(2200)), [gone]);
-    let line = "jobs/daily: GONE: me#1 holds it no more: given back, taken away or run out, and this store does not \
-                show which";
+    let line = "jobs/daily: GONE: me#1 holds it no more, since 1.002 s at the most: given back, taken away or run out, and this \
+                store does not show which";
     assert_eq!(told(&tape), [line]);
     assert_eq!(tape.series("lapses_total", 2200), Some(0.0));
 }
@@ -75,8 +75,8 @@ fn an_end_while_the_store_was_silent_bad() {
     tape.held(1100, 1000);
     tape.held(2100, 2000);
     tape.read(8100, None, Some(1));
-    let line = "jobs/daily: GONE: me#1 holds it no more: given back, taken away or run out, and no reading shows which: \
-                this is the first in 6.000 s, and its TTL may have been over by then";
+    let line = "jobs/daily: GONE: me#1 holds it no more, since 6.002 s at the most: given back, taken away or run out, and no \
+                reading since then shows which: its TTL may have been over by now";
     assert_eq!(told(&tape), [line]);
     assert_eq!(untold(&tape.board, ms(8200)), [UNSEEN]);
 }

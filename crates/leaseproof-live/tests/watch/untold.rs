@@ -210,3 +210,29 @@ fn a_report_while_nobody_looked_is_not_judged() {
         ]
     );
 }
+
+/// An owner that said that it lost the lease, and waits for it beside another: it says no more until it has it, and that is no
+/// silence. Where the grant may be its own, or its last word was that it holds, it is.
+#[test]
+fn an_owner_that_lost_and_waits_is_known_to_believe_nothing() {
+    for (name, holder, claim, known) in [
+        (Some("me"), Some("other#1"), Claim::Free, 1.0),
+        (Some("me"), None, Claim::Free, 1.0),
+        (None, None, Claim::Released, 1.0),
+        (Some("me"), Some("me#1"), Claim::Free, 0.0),
+        (None, Some("other#1"), Claim::Free, 0.0),
+        (Some("me"), Some("other#1"), Claim::Holds, 0.0),
+    ] {
+        let mut tape = Tape::with(Belief {
+            name: name.map(Box::from),
+            ..Belief::default()
+        });
+        tape.report(1010, 1010, claim, Some(1));
+        tape.read(1100, holder.map(|holder| (holder, Some(2), Some(4000))), Some(2));
+        assert_eq!(
+            tape.series("belief_known", 3_600_000),
+            Some(known),
+            "{name:?} {holder:?} {claim:?}"
+        );
+    }
+}

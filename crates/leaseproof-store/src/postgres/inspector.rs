@@ -2,11 +2,12 @@
 
 use crate::Observe;
 use crate::error::StoreError;
-use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER, text_key};
+use crate::inspect::{Allowed, Hints, Inspect, LONGEST_HOLDER};
 use crate::patience::Patience;
 use crate::postgres::client::{Failed, Value};
 use crate::postgres::looks::ALLOWED;
 use crate::postgres::observer::Observer;
+use crate::postgres::row::row_key;
 use crate::postgres::sessions::{Session, connections, row_holder, row_lock};
 use crate::postgres::statement::Statements;
 use crate::postgres::tools;
@@ -176,7 +177,7 @@ impl Inspect for Inspector {
     }
 
     fn form(&mut self, key: &[u8]) -> Result<KeyForm, StoreError> {
-        let key = text_key(key)?;
+        let key = row_key(key)?;
         let rows = self.ask(|it| &it.form, &[(&key, Type::TEXT)])?;
         let row = rows
             .first()
@@ -203,11 +204,11 @@ impl Inspect for Inspector {
     }
 
     fn read_key(&mut self, key: &[u8]) -> Result<(Moment, Reading), StoreError> {
-        self.observer.read(text_key(key)?)
+        self.observer.read(row_key(key)?)
     }
 
     fn look(&mut self, key: &[u8], form: &KeyForm, hints: &Hints) -> Result<StoreView, StoreError> {
-        let key = text_key(key)?;
+        let key = row_key(key)?;
         let replica = self
             .observer
             .client

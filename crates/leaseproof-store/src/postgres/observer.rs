@@ -9,6 +9,7 @@ use crate::patience::Patience;
 use crate::postgres::client::{Client, Failed, OPENING, Value};
 use crate::postgres::login::Access;
 use crate::postgres::proof::{Proofs, Writers};
+use crate::postgres::row::row_key;
 use crate::postgres::row::{Entry, Row};
 use crate::postgres::server::Server;
 use crate::postgres::statement::Statements;
@@ -247,12 +248,13 @@ impl Observe for Observer {
     }
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
+        row_key(key.as_bytes())?;
         let (during, row, over) = self.look(key, &mut Patience::new(self.timeout))?;
         self.reading(key, during, &row, over)
     }
 
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
-        texts(keys, |keys| self.all(keys))
+        texts(keys, row_key, |keys| self.all(keys))
     }
 
     fn may_be_behind(&self) -> bool {

@@ -1,5 +1,7 @@
 //! The answer to one reading, and what it means on our clock.
 
+use crate::error::StoreError;
+use crate::inspect::{shown_key, text_key};
 use crate::value::{hashed, holder_id};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
@@ -20,6 +22,22 @@ pub(crate) struct Row {
     pub(crate) replica: bool,
     /// What stands there, free of what differs from reading to reading by itself.
     pub(crate) entry: Entry,
+}
+
+/// A key as a row may have it.
+///
+/// # Errors
+/// Where it is no text of PostgreSQL.
+pub(crate) fn row_key(key: &[u8]) -> Result<&str, StoreError> {
+    let text = text_key(key)?;
+    match text.contains('\0') {
+        true => Err(StoreError::Key {
+            key: shown_key(key),
+            why: "a text of PostgreSQL has no NUL byte, so that no row has this key; give the key as the table has it"
+                .to_owned(),
+        }),
+        false => Ok(text),
+    }
 }
 
 /// What the table has for a key.

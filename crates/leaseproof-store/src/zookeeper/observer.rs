@@ -10,7 +10,7 @@ use super::session::{Broken, Session};
 use super::sessions::Sessions;
 use crate::clock::boot_now;
 use crate::error::StoreError;
-use crate::inspect::names_a_holder;
+use crate::inspect::{names_a_holder, text_key};
 use crate::patience::Patience;
 use crate::seen::Seen;
 use crate::url::ZooKeeperUrl;
@@ -169,7 +169,7 @@ impl Observe for Observer {
     }
 
     fn read_keys(&mut self, keys: &[&[u8]]) -> Result<Vec<OneOfMany>, StoreError> {
-        texts(keys, |keys| {
+        texts(keys, text_key, |keys| {
             if self.net.url.layout.is_recipe() {
                 return one_by_one(keys, |key| self.read(key));
             }
