@@ -43,6 +43,5 @@ mod postgres_server;
 #[path = "../../../leaseproof-store/tests/zookeeper_server/mod.rs"]
 mod zookeeper_server;
 
-#[allow(dead_code, reason = "each test uses a part of this fixture")]
 #[path = "../../../leaseproof-store/tests/redis_server/mod.rs"]
 mod redis_server;
