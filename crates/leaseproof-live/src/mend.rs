@@ -7,9 +7,11 @@ use leaseproof_store::StoreError;
 #[must_use]
 pub fn mend(error: &StoreError) -> Option<&'static str> {
     match error {
-        StoreError::Url { .. } | StoreError::Replica { .. } | StoreError::Key { .. } | StoreError::Unexpected(_) => {
-            Some("")
-        }
+        StoreError::Url { .. }
+        | StoreError::Replica { .. }
+        | StoreError::Key { .. }
+        | StoreError::Unexpected(_)
+        | StoreError::OtherProtocol(_) => Some(""),
         StoreError::Refused { why, .. } if why.starts_with("NOPERM") => {
             Some("\n  a user that may look: ACL SETUSER NAME on >PASSWORD ~* -@all +@read +@transaction +time +info")
         }

@@ -26,6 +26,8 @@ pub enum StoreError {
         url: String,
         /// The store's words.
         why: String,
+        /// How long it will refuse.
+        lasts: Lasts,
     },
     /// It is a replica: what it shows is not the truth.
     #[error("the store at {url} is a replica of {primary}: give the primary's URL")]
@@ -62,33 +64,37 @@ pub enum StoreError {
     /// It answered something that we do not understand.
     #[error("the store answered something unexpected: {0}")]
     Unexpected(String),
+    /// What answers speaks another protocol: another server is there.
+    #[error("the store answered something unexpected: {0}")]
+    OtherProtocol(String),
 }
 
-/// Words with which a server begins that can't answer now, and will: nobody has to mend the call.
-const FOR_NOW: [&str; 5] = ["LOADING", "BUSY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN"];
-
-/// Parts of refusals that end by themselves, though somebody may hasten it.
-const PASSES: [&str; 7] = [
-    "READONLY",
-    "it takes no writes",
-    "LOADING",
-    "max number of clients",
-    "CLUSTER INFO",
-    "quota is used up",
-    "space exceeded",
-];
+/// How long a refusal lasts. The adapter that hears it knows; nobody else reads the store's words for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// A moment: the server starts, elects, is busy. Whoever looks goes on looking.
+    Moment,
+    /// Until a failover, a full disk or a crowd has passed. A look is refused; who waits for a lease may wait on,
+    /// and somebody may hasten it.
+    Passes,
+    /// Until somebody changes the call or grants a right: asking again is of no use.
+    Mended,
+}
 
 impl StoreError {
-    /// Whether the store answers, and refuses what is asked until somebody changes the call or grants a right.
+    /// A refusal.
+    pub(crate) fn refused(url: &impl ToString, why: impl Into<String>, lasts: Lasts) -> Self {
+        Self::Refused {
+            url: url.to_string(),
+            why: why.into(),
+            lasts,
+        }
+    }
+
+    /// Whether the store answers, and refuses what is asked for more than a moment.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
-        match self {
-            Self::Refused { why, .. } => {
-                let for_now = FOR_NOW.iter().any(|word| why.starts_with(word));
-                !for_now && !why.contains("try again")
-            }
-            _ => false,
-        }
+        matches!(self, Self::Refused { lasts, .. } if *lasts != Lasts::Moment)
     }
 
     /// Whether asking again is of no use before somebody mends the call or the store: wrong credentials, no table,
@@ -96,9 +102,8 @@ impl StoreError {
     #[must_use]
     pub fn needs_mending(&self) -> bool {
         match self {
-            Self::Url { .. } | Self::Key { .. } => true,
-            Self::Refused { why, .. } => self.is_refusal() && !PASSES.iter().any(|part| why.contains(part)),
-            Self::Unexpected(why) => why.contains("answers in ") && why.contains("is it a "),
+            Self::Url { .. } | Self::Key { .. } | Self::OtherProtocol(_) => true,
+            Self::Refused { lasts, .. } => *lasts == Lasts::Mended,
             _ => false,
         }
     }

@@ -67,7 +67,7 @@ mod zookeeper;
 
 pub use crate::clock::boot_now;
 pub use crate::done::{Done, Refusal};
-pub use crate::error::StoreError;
+pub use crate::error::{Lasts, StoreError};
 pub use crate::inspect::{ALLOWED, Allowed, Hints, Inspect, open_inspector, shown_key};
 pub use crate::pipelined::{Answered, Operation, Pipelined, Ticket, What, open_pipelined};
 pub use crate::role::{primary, role};
@@ -157,7 +157,9 @@ fn one_by_one<K: Copy>(
     for &key in keys {
         answers.push(match read(key) {
             // What is wrong with one key says nothing about the next.
-            Err(error @ (StoreError::Unexpected(_) | StoreError::NoHolder { .. })) => Err(error),
+            Err(error @ (StoreError::Unexpected(_) | StoreError::OtherProtocol(_) | StoreError::NoHolder { .. })) => {
+                Err(error)
+            }
             Err(error) => return Err(error),
             Ok(seen) => Ok(seen),
         });

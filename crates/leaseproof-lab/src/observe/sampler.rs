@@ -221,7 +221,7 @@ impl Look {
             self.observer.read(&self.key)
         };
         let strange = match &read {
-            Err(StoreError::Unexpected(what)) => Some(what.clone()),
+            Err(StoreError::Unexpected(what) | StoreError::OtherProtocol(what)) => Some(what.clone()),
             _ => None,
         };
         *self.strange.lock().unwrap_or_else(PoisonError::into_inner) = strange;

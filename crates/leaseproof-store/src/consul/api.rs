@@ -7,7 +7,7 @@ use super::allow::allows;
 use super::entry::Entry;
 use super::go_duration;
 use super::tools::in_path;
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::http::{Answer, Client, LIMIT, Place, Request};
 use crate::patience::Patience;
 use crate::url::{ConsulUrl, Layout};
@@ -160,21 +160,18 @@ impl Api {
     /// An answer that is no success.
     fn failure(&self, answer: &Answer) -> Failed {
         let text = String::from_utf8_lossy(&answer.body);
-        let refused = |why: String| {
-            Failed::NotSent(StoreError::Refused {
-                url: self.url.to_string(),
-                why,
-            })
-        };
+        let lasting = |lasts, why: &str| Failed::NotSent(StoreError::refused(&self.url, why, lasts));
+        let refused = |why: &str| lasting(Lasts::Mended, why);
+        let for_now = |why: &str| lasting(Lasts::Moment, why);
         match answer.status {
             403 if text.contains("ACL not found") => {
-                refused("it does not know the token of the URL, consul://:token@host".to_owned())
+                refused("it does not know the token of the URL, consul://:token@host")
             }
-            403 if self.url.token.is_none() => refused(WANTS_TOKEN.to_owned()),
-            403 => refused("the token of the URL may not do this: give one that may, consul://:token@host".to_owned()),
-            429 => refused("too many requests: try again later".to_owned()),
-            500 if text.contains("No cluster leader") => refused("it has no leader: try again later".to_owned()),
-            500 if text.contains("Invalid Session TTL") => refused(text.trim().to_owned()),
+            403 if self.url.token.is_none() => refused(WANTS_TOKEN),
+            403 => refused("the token of the URL may not do this: give one that may, consul://:token@host"),
+            429 => for_now("too many requests: try again later"),
+            500 if text.contains("No cluster leader") => for_now("it has no leader: try again later"),
+            500 if text.contains("Invalid Session TTL") => refused(text.trim()),
             // A write may be on its way through the log.
             500.. => Failed::Unknown(StoreError::Unexpected(format!("{}: {}", self.url, answer.quoted()))),
             _ => Failed::NotSent(self.strange(answer)),
@@ -291,13 +288,11 @@ impl Api {
 
     /// The error of a key that is there, and not for this token.
     pub(crate) fn hidden(&self, key: &str) -> StoreError {
-        StoreError::Refused {
-            url: self.url.to_string(),
-            why: match self.url.token {
-                Some(_) => format!("the token of the URL may not do this: it lacks key:read for {key}"),
-                None => format!("{WANTS_TOKEN} (key:read for {key})"),
-            },
-        }
+        let why = match self.url.token {
+            Some(_) => format!("the token of the URL may not do this: it lacks key:read for {key}"),
+            None => format!("{WANTS_TOKEN} (key:read for {key})"),
+        };
+        StoreError::refused(&self.url, why, Lasts::Mended)
     }
 
     /// The entries of many keys, at most [`GETS`] and in their order, read through the leader as they stand
@@ -394,14 +389,12 @@ impl Api {
 
     /// The error of a key without a session that is no lease: what it holds is somebody's.
     pub(crate) fn foreign(&self, key: &str) -> StoreError {
-        StoreError::Refused {
-            url: self.url.to_string(),
-            why: format!(
-                "the key {} holds data that is no lease of ours, and no session: it is left alone; take another key, \
-                 or delete it if nobody needs it",
-                self.place(key)
-            ),
-        }
+        let why = format!(
+            "the key {} holds data that is no lease of ours, and no session: it is left alone; take another key, or \
+             delete it if nobody needs it",
+            self.place(key)
+        );
+        StoreError::refused(&self.url, why, Lasts::Mended)
     }
 
     /// Where a lease lies.
@@ -452,10 +445,7 @@ impl Api {
         match known.iter().find(|(text, _)| what.contains(text)) {
             Some((_, why)) => Ok(Err(*why)),
             // Nothing of a transaction that failed was done.
-            None => Err(Failed::NotSent(StoreError::Refused {
-                url: self.url.to_string(),
-                why: what,
-            })),
+            None => Err(Failed::NotSent(StoreError::refused(&self.url, what, Lasts::Mended))),
         }
     }
 }

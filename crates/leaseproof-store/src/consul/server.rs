@@ -2,7 +2,7 @@
 
 use super::api::Api;
 use super::go_duration;
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use crate::url::ConsulUrl;
 use leaseproof_model::event::Role;
@@ -70,10 +70,8 @@ impl Server {
             .get("/v1/status/leader", patience)
             .map_err(|failed| failed.into_error())?;
         if leader.is_empty() {
-            return Err(StoreError::Refused {
-                url: api.url.to_string(),
-                why: "it has no leader: try again later".to_owned(),
-            });
+            let why = "it has no leader: try again later";
+            return Err(StoreError::refused(&api.url, why, Lasts::Moment));
         }
         let agent: Agent = match api
             .get("/v1/agent/self", patience)

@@ -423,7 +423,7 @@ fn one_of_batch(watched: Option<Watched>, shown: Option<Shown>, key: &KeyValue, 
 /// Whether an error is about one key, and says nothing about the next.
 fn is_of_one_key(error: &StoreError) -> bool {
     match error {
-        StoreError::Unexpected(_) | StoreError::NoHolder { .. } => true,
+        StoreError::Unexpected(_) | StoreError::OtherProtocol(_) | StoreError::NoHolder { .. } => true,
         StoreError::Refused { why, .. } => why.contains("permission denied"),
         _ => false,
     }

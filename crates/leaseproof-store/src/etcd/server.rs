@@ -1,6 +1,6 @@
 //! What a server says about itself, and its errors in our words.
 
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::etcd::gateway::Gateway;
 use crate::etcd::message::{Header, Refusal, Status};
 use crate::patience::Patience;
@@ -97,25 +97,29 @@ pub(super) fn refusal(url: &str, refusal: &Refusal) -> StoreError {
         (
             "user name is empty",
             ": put user and password into the URL, etcd://USER:PASSWORD@host",
+            Lasts::Mended,
         ),
-        ("authentication failed", ": user or password of the URL are wrong"),
-        ("permission denied", ": this user lacks a permission"),
+        (
+            "authentication failed",
+            ": user or password of the URL are wrong",
+            Lasts::Mended,
+        ),
+        ("permission denied", ": this user lacks a permission", Lasts::Mended),
         (
             "authentication is not enabled",
             ": this server asks for no login, take user and password off the URL",
+            Lasts::Mended,
         ),
-        ("invalid auth token", ": try again"),
+        ("invalid auth token", ": try again", Lasts::Moment),
         (
             "database space exceeded",
             ": compact and defragment it, then disarm its alarm",
+            Lasts::Passes,
         ),
     ];
     let words = &refusal.message;
-    match hints.iter().find(|(part, _)| words.contains(part)) {
-        Some((_, hint)) => StoreError::Refused {
-            url: url.to_owned(),
-            why: format!("{words}{hint}"),
-        },
+    match hints.iter().find(|(part, ..)| words.contains(part)) {
+        Some((_, hint, lasts)) => StoreError::refused(&url, format!("{words}{hint}"), *lasts),
         None => StoreError::Unexpected(format!("{words} (gRPC code {})", refusal.code)),
     }
 }

@@ -296,15 +296,16 @@ enum Broken {
 impl Broken {
     /// In our words; `first` is the first byte that ever came, `limit` what the answer might have.
     fn named(&self, place: &Place, first: Option<u8>, limit: usize) -> StoreError {
-        let unexpected = |what: &str| StoreError::Unexpected(format!("{}: {what}: is it {}?", place.shown, place.what));
+        let asked_whether = |what: &str| format!("{}: {what}: is it {}?", place.shown, place.what);
+        let unexpected = |what: &str| StoreError::Unexpected(asked_whether(what));
         match self {
-            Self::Http(error) if error.is_parse() => unexpected(match first {
-                Some(b'-' | b'+') => "it answers as Redis does",
-                Some(0x15 | 0x16) => {
-                    "it answers in TLS, which an s more at the end of the URL's scheme asks for; if that is not it"
-                }
-                _ => "what came is no HTTP, or has a head of more than 64 KiB",
-            }),
+            Self::Http(error) if error.is_parse() => match first {
+                Some(b'-' | b'+') => StoreError::OtherProtocol(asked_whether("it answers as Redis does")),
+                Some(0x15 | 0x16) => StoreError::OtherProtocol(asked_whether(
+                    "it answers in TLS, which an s more at the end of the URL's scheme asks for; if that is not it",
+                )),
+                _ => unexpected("what came is no HTTP, or has a head of more than 64 KiB"),
+            },
             Self::Http(error) if error.is_incomplete_message() && place.tls.is_none() => {
                 let what = place.what;
                 unreachable(

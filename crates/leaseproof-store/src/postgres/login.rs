@@ -1,6 +1,6 @@
 //! Making a connection: the socket, TLS by the server's own handshake, the login, and who answers.
 
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use crate::postgres::looks;
 use crate::postgres::server::{Server, refusal};
@@ -133,10 +133,7 @@ async fn open(url: &PostgresUrl, tls: Option<&Tls>, access: Access, gate: Arc<Ga
                 gate,
                 server,
             }),
-            Some(why) => Err(StoreError::Refused {
-                url: url.to_string(),
-                why,
-            }),
+            Some(why) => Err(StoreError::refused(url, why, Lasts::Mended)),
         },
         Err(error) => Err(named(url, &error, gate.first_heard())),
     }
@@ -151,10 +148,8 @@ async fn stream(url: &PostgresUrl, tls: Option<&Tls>, gate: Arc<Gate>) -> Result
         match stream.read_u8().await.map_err(lost)? {
             b'S' => {}
             b'N' => {
-                return Err(StoreError::Refused {
-                    url: url.to_string(),
-                    why: "it speaks no TLS: set ssl = on there, or write sslmode=disable".to_owned(),
-                });
+                let why = "it speaks no TLS: set ssl = on there, or write sslmode=disable";
+                return Err(StoreError::refused(url, why, Lasts::Mended));
             }
             other => return Err(foreign(url, other)),
         }
@@ -208,16 +203,12 @@ pub(crate) fn named(url: &PostgresUrl, error: &Error, first: Option<u8>) -> Stor
     }
     let words = words(error);
     if words.contains("password missing") {
-        return StoreError::Refused {
-            url: url.to_string(),
-            why: "it wants a password: put it into the URL, postgres://USER:PASSWORD@host/db".to_owned(),
-        };
+        let why = "it wants a password: put it into the URL, postgres://USER:PASSWORD@host/db";
+        return StoreError::refused(url, why, Lasts::Mended);
     }
     if words.contains("authentication") {
-        return StoreError::Refused {
-            url: url.to_string(),
-            why: format!("{words}: passwords (SCRAM, MD5, plain) and trust are understood here"),
-        };
+        let why = format!("{words}: passwords (SCRAM, MD5, plain) and trust are understood here");
+        return StoreError::refused(url, why, Lasts::Mended);
     }
     let io = error.source().is_some_and(|source| source.is::<io::Error>());
     if io || error.is_closed() {
@@ -248,7 +239,7 @@ fn foreign(url: &PostgresUrl, first: u8) -> StoreError {
         0x15 | 0x16 => "in TLS at once, as no PostgreSQL does",
         _ => "in another protocol",
     };
-    StoreError::Unexpected(format!("{url} answers {what}: is it a PostgreSQL server?"))
+    StoreError::OtherProtocol(format!("{url} answers {what}: is it a PostgreSQL server?"))
 }
 
 pub(crate) fn unreachable(url: &PostgresUrl, why: &impl ToString) -> StoreError {

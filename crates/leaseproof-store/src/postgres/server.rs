@@ -1,6 +1,6 @@
 //! What a server says about itself, and its errors in our words.
 
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::postgres::table::Table;
 use crate::url::PostgresUrl;
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
@@ -161,9 +161,18 @@ pub(crate) fn refusal(url: &PostgresUrl, error: &DbError) -> StoreError {
         &SqlState::LOCK_NOT_AVAILABLE => return StoreError::Blocked,
         _ => return StoreError::Unexpected(format!("{url} says: {words}")),
     };
-    StoreError::Refused {
-        url: url.to_string(),
-        why: format!("{words}: {hint}"),
+    StoreError::refused(url, format!("{words}: {hint}"), lasts(code))
+}
+
+fn lasts(code: &SqlState) -> Lasts {
+    match code {
+        &SqlState::CANNOT_CONNECT_NOW
+        | &SqlState::TOO_MANY_CONNECTIONS
+        | &SqlState::ADMIN_SHUTDOWN
+        | &SqlState::CRASH_SHUTDOWN => Lasts::Moment,
+        // It takes writes once it is the primary, or whoever may change its default does.
+        &SqlState::READ_ONLY_SQL_TRANSACTION => Lasts::Passes,
+        _ => Lasts::Mended,
     }
 }
 

@@ -3,8 +3,8 @@
 //! The library's own time-outs (500 ms, on by default) are off: they run on CLOCK_MONOTONIC and
 //! count a pause of ours as the server's silence.
 
-use crate::error::StoreError;
-use crate::redis::server::{Server, refusal, text};
+use crate::error::{Lasts, StoreError};
+use crate::redis::server::{Server, lasts, refusal, text};
 use crate::url::{Place, RedisUrl, Way};
 use crate::wire::{Gate, Gated, Tls};
 use redis::aio::MultiplexedConnection;
@@ -56,10 +56,7 @@ impl Link {
             }
         }
         self.server = Server::parse(&info);
-        let refused = |why: String| StoreError::Refused {
-            url: url.to_string(),
-            why,
-        };
+        let refused = |why: String| StoreError::refused(url, why, Lasts::Mended);
         if let Some(why) = self.server.unusable(&url.way) {
             return Err(refused(why.to_owned()));
         }
@@ -160,23 +157,24 @@ fn answer_words(why: &str) -> &'static str {
 
 /// An error of the library, in our words.
 fn named(url: &RedisUrl, error: &RedisError) -> StoreError {
-    let refused = |why: String| StoreError::Refused {
-        url: url.to_string(),
-        why,
-    };
     match error.kind() {
         ErrorKind::Io if !url.tls && error.is_connection_dropped() && !error.is_connection_refusal() => unreachable(
             url,
             &"it closed without an answer: either this port wants TLS (rediss:// asks for it), or another server is there",
         ),
         ErrorKind::Io => unreachable(url, error),
-        ErrorKind::AuthenticationFailed => refused("user or password of the URL are wrong".to_owned()),
-        ErrorKind::Server(_) | ErrorKind::Extension => refused(error.to_string()),
+        ErrorKind::AuthenticationFailed => {
+            StoreError::refused(url, "user or password of the URL are wrong", Lasts::Mended)
+        }
+        ErrorKind::Server(_) | ErrorKind::Extension => {
+            let said = [error.code(), error.detail()].map(Option::unwrap_or_default).join(" ");
+            StoreError::refused(url, error.to_string(), lasts(&said))
+        }
         // The parser's words have lines of their own.
         _ => match error.to_string().split_whitespace().collect::<Vec<_>>().join(" ") {
             why if why.contains("end of input") => unreachable(url, &"its answer broke off in the middle"),
             why if why.contains("Parse error") => {
-                StoreError::Unexpected(format!("{url}: {}: is it a Redis server?", answer_words(&why)))
+                StoreError::OtherProtocol(format!("{url}: {}: is it a Redis server?", answer_words(&why)))
             }
             why => StoreError::Unexpected(format!("{url}: {why}: is it a Redis server?")),
         },

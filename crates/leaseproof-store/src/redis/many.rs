@@ -5,6 +5,7 @@ use crate::clock::boot_now;
 use crate::error::StoreError;
 use crate::patience::Patience;
 use crate::redis::batch::{self, ExpiryCommand, KEYS, Strange};
+use crate::redis::server::lasts;
 use crate::redis::socket::{Socket, unreachable};
 use crate::url::RedisUrl;
 use crate::wire::Tls;
@@ -171,10 +172,8 @@ impl Many {
     }
 
     fn refused(&self, why: String) -> StoreError {
-        StoreError::Refused {
-            url: self.url.to_string(),
-            why,
-        }
+        let lasts = lasts(&why);
+        StoreError::refused(&self.url, why, lasts)
     }
 }
 

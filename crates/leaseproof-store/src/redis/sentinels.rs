@@ -4,7 +4,7 @@
 //! asked, and the word of the newest configuration counts.
 
 use crate::clock::boot_now;
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use crate::redis::link::{connect, failed, unreachable};
 use crate::redis::server::text;
@@ -156,10 +156,7 @@ impl Sentinels {
 
 /// The word of the newest configuration.
 fn newest(url: &RedisUrl, service: &str, words: Vec<Word>, why: &[String]) -> Result<Place, StoreError> {
-    let refused = |why: String| StoreError::Refused {
-        url: url.to_string(),
-        why,
-    };
+    let refused = |why: String| StoreError::refused(url, why, Lasts::Mended);
     let mut newest: Option<(Place, u64)> = None;
     let (mut unknown, mut refusals) = (false, Vec::new());
     for word in words {

@@ -1,6 +1,6 @@
 //! What a server says about itself.
 
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::url::{RedisUrl, Way};
 use leaseproof_model::store::{ExpiryProof, StoreClock, StoreFacts};
 use redis::{ServerError, Value};
@@ -132,14 +132,12 @@ pub(crate) fn refusal(url: &RedisUrl, error: &ServerError) -> StoreError {
 /// The same, from the words that came off the wire: the first is the error's code.
 pub(crate) fn refusal_in(url: &RedisUrl, words: String) -> StoreError {
     if let Some(counter) = words.strip_prefix("TOKENS ") {
-        return StoreError::Refused {
-            url: url.to_string(),
-            why: format!(
-                "the token counter {counter}: no greater token can come of it, so that nothing is granted. It must be a \
-                 number from 0 to 9223372036854775806: set it to the greatest token that was ever granted, or take \
-                 another key"
-            ),
-        };
+        let why = format!(
+            "the token counter {counter}: no greater token can come of it, so that nothing is granted. It must be a \
+             number from 0 to 9223372036854775806: set it to the greatest token that was ever granted, or take another \
+             key"
+        );
+        return StoreError::refused(url, why, Lasts::Mended);
     }
     let hint = match words.split(' ').next().unwrap_or_default() {
         "NOAUTH" => ": put the password into the URL, redis://:PASSWORD@host",
@@ -150,9 +148,18 @@ pub(crate) fn refusal_in(url: &RedisUrl, words: String) -> StoreError {
         "CLUSTERDOWN" => ": the cluster does not serve this key, look at CLUSTER INFO",
         _ => return StoreError::Unexpected(words),
     };
-    StoreError::Refused {
-        url: url.to_string(),
-        why: words + hint,
+    let lasts = lasts(&words);
+    StoreError::refused(url, words + hint, lasts)
+}
+
+/// How long the server will say this: by the code, which is its first word.
+pub(super) fn lasts(words: &str) -> Lasts {
+    match words.split([' ', ':']).next().unwrap_or_default() {
+        "LOADING" | "BUSY" | "MASTERDOWN" | "TRYAGAIN" | "CLUSTERDOWN" => Lasts::Moment,
+        "READONLY" | "OOM" | "MISCONF" | "NOREPLICAS" => Lasts::Passes,
+        // It has no code of its own, and does so since 2.4.
+        "ERR" if words.contains("max number of clients") => Lasts::Passes,
+        _ => Lasts::Mended,
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::error::StoreError;
 use crate::redis::batch::command;
-use crate::redis::server::Server;
+use crate::redis::server::{Server, lasts};
 use crate::redis::wire::{Part, Scanner};
 use crate::url::RedisUrl;
 use crate::wire::{Gate, Gated, Tls};
@@ -100,10 +100,8 @@ pub(super) fn no_redis() -> io::Error {
 }
 
 pub(super) fn refused(url: &RedisUrl, words: &[u8]) -> StoreError {
-    StoreError::Refused {
-        url: url.to_string(),
-        why: String::from_utf8_lossy(words).into_owned(),
-    }
+    let words = String::from_utf8_lossy(words);
+    StoreError::refused(url, &*words, lasts(&words))
 }
 
 pub(super) fn unreachable(url: &RedisUrl, why: &impl ToString) -> StoreError {

@@ -1,6 +1,6 @@
 //! The file: opening it, and transactions that end within a time-out.
 
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use std::path::Path;
@@ -34,13 +34,13 @@ pub(crate) fn open(path: &Path, access: Access, patience: &mut Patience) -> Resu
                 std::fs::create_dir_all(folder).map_err(|error| unreachable(path, error))?;
             } else if let Err(error) = std::fs::metadata(folder) {
                 return Err(match error.kind() {
-                    std::io::ErrorKind::NotFound => StoreError::Refused {
-                        url: shown(path),
-                        why: format!(
+                    std::io::ErrorKind::NotFound => refused(
+                        path,
+                        format!(
                             "the folder {} is not there: make it, or mend the path",
                             folder.display()
                         ),
-                    },
+                    ),
                     _ => unreachable(path, error),
                 });
             }
@@ -92,28 +92,27 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 /// An error in our words.
 pub(crate) fn named(path: &Path, error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
-        _ if matches!(error, rusqlite::Error::IntegralValueOutOfRange(..)) => StoreError::Refused {
-            url: shown(path),
-            why:
-                "no greater token can come of this key's row, so that nothing is granted: the token must be from 0 to \
-                  9223372036854775806, set it to the greatest that was ever granted"
-                    .to_owned(),
-        },
+        _ if matches!(error, rusqlite::Error::IntegralValueOutOfRange(..)) => refused(
+            path,
+            "no greater token can come of this key's row, so that nothing is granted: the token must be from 0 to \
+             9223372036854775806, set it to the greatest that was ever granted",
+        ),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Blocked,
         Some(ErrorCode::CannotOpen) => unreachable(path, error),
         Some(ErrorCode::PermissionDenied | ErrorCode::ReadOnly | ErrorCode::AuthorizationForStatementDenied) => {
-            StoreError::Refused {
-                url: shown(path),
-                why: error.to_string(),
-            }
+            refused(path, error.to_string())
         }
         // SQLite has no code of its own for this.
-        _ if error.to_string().contains("no such table") => StoreError::Refused {
-            url: shown(path),
-            why: "the file has no table of leases: an owner makes it, or leaseproof verify".to_owned(),
-        },
+        _ if error.to_string().contains("no such table") => refused(
+            path,
+            "the file has no table of leases: an owner makes it, or leaseproof verify",
+        ),
         _ => StoreError::Unexpected(format!("{} says: {error}", shown(path))),
     }
+}
+
+fn refused(path: &Path, why: impl Into<String>) -> StoreError {
+    StoreError::refused(&shown(path), why, Lasts::Mended)
 }
 
 fn unreachable(path: &Path, error: impl ToString) -> StoreError {

@@ -1,6 +1,6 @@
 //! The server's error codes, in words.
 
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::url::ZooKeeperUrl;
 
 /// How the server ends a request.
@@ -22,10 +22,7 @@ impl Code {
 
     /// An error that no caller knows what to do with.
     pub(crate) fn error(self, url: &ZooKeeperUrl, key: &str) -> StoreError {
-        let refused = |why: String| StoreError::Refused {
-            url: url.to_string(),
-            why,
-        };
+        let refused = |why: String| StoreError::refused(url, why, Lasts::Mended);
         match self {
             // Any name and any password make a user here: that none of them is wrong says nothing.
             Self::NO_AUTH => refused(match url.digest {
@@ -43,8 +40,12 @@ impl Code {
             Self::NOT_EMPTY => refused(format!(
                 "the node of the key {key} has others below it, so that it is no lease: take another key"
             )),
-            Self(-122) => refused("a quota is used up (QuotaExceeded)".to_owned()),
-            Self(-119) => refused("the server is read-only, cut off from its quorum: try again later".to_owned()),
+            Self(-122) => StoreError::refused(url, "a quota is used up (QuotaExceeded)", Lasts::Passes),
+            Self(-119) => StoreError::refused(
+                url,
+                "the server is read-only, cut off from its quorum: try again later",
+                Lasts::Moment,
+            ),
             Self(-124) => refused("it wants a client that authenticates by SASL, which leaseproof does not".to_owned()),
             Self(-6) => refused("it is older than ZooKeeper 3.5: its answers lack the token".to_owned()),
             Self(code) => StoreError::Unexpected(format!("error {code} for the key {key}")),

@@ -107,7 +107,11 @@ impl Net {
     }
 
     pub(crate) fn strange(&self, what: &str) -> StoreError {
-        StoreError::Unexpected(format!("{}: {what}: is it a ZooKeeper server?", self.url))
+        StoreError::Unexpected(self.asked_whether(what))
+    }
+
+    fn asked_whether(&self, what: &str) -> String {
+        format!("{}: {what}: is it a ZooKeeper server?", self.url)
     }
 
     fn broken(&self, error: &io::Error) -> StoreError {
@@ -117,7 +121,7 @@ impl Net {
                 self.strange("what came is no frame of its protocol")
             }
             io::ErrorKind::InvalidData if error.get_ref().is_some_and(|it| it.is::<NoFrame>()) => {
-                self.strange(&error.to_string())
+                StoreError::OtherProtocol(self.asked_whether(&error.to_string()))
             }
             // TLS has its words for that.
             io::ErrorKind::UnexpectedEof if error.get_ref().is_none() => {

@@ -7,7 +7,7 @@ use super::request::{Kind, Reply, Request};
 use super::session::{Broken, Session};
 use crate::Grant;
 use crate::done::Refusal;
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use crate::value::{parse_bounded, stored_bounded};
 use crate::wire::Failed;
@@ -126,10 +126,7 @@ pub(crate) fn create(
 ) -> Result<Result<Token, Refusal>, Broken> {
     let url = &session.net().url;
     if let Some(why) = url.only_looked_at() {
-        return Err(not_sent(StoreError::Refused {
-            url: url.to_string(),
-            why: why.to_owned(),
-        }));
+        return Err(not_sent(StoreError::refused(url, why, Lasts::Mended)));
     }
     let path = session.path(key);
     let node = Request::Create {

@@ -8,7 +8,7 @@ use super::request::Request;
 use super::session::{Broken, Session};
 use crate::clock::boot_now;
 use crate::done::{Done, Refusal, Step};
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use crate::url::ZooKeeperUrl;
 use crate::value::{holder_id, new_incarnation};
@@ -54,14 +54,15 @@ impl Owner {
             _ => Session::open(&self.net, ttl, patience)?,
         };
         if session.timeout() < ttl {
-            return Err(StoreError::Refused {
-                url: self.net.url.to_string(),
-                why: format!(
+            return Err(StoreError::refused(
+                &self.net.url,
+                format!(
                     "it grants no session of more than {:?}, and {ttl:?} was asked for: take a shorter TTL, or \
                      raise the server's maxSessionTimeout",
                     session.timeout()
                 ),
-            });
+                Lasts::Mended,
+            ));
         }
         Ok(session)
     }

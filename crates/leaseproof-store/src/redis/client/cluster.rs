@@ -1,7 +1,7 @@
 //! The servers of a cluster: who has a key's slot, and being sent on.
 
 use super::Client;
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 use crate::patience::Patience;
 use crate::redis::link::unreachable;
 use crate::redis::slots::{self, Redirect, Routes};
@@ -59,10 +59,9 @@ impl Client {
         if !self.routes.are_known() {
             self.find_routes(patience)?;
         }
-        self.routes.of(slot).cloned().ok_or_else(|| StoreError::Refused {
-            url: self.url.to_string(),
-            why: "no server of the cluster has the key's slot: look at CLUSTER INFO".to_owned(),
-        })
+        let why = "no server of the cluster has the key's slot: look at CLUSTER INFO";
+        let place = self.routes.of(slot).cloned();
+        place.ok_or_else(|| StoreError::refused(&self.url, why, Lasts::Passes))
     }
 
     /// Asks the servers of the URL, one after the other, for the cluster's slots.

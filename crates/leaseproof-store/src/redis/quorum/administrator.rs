@@ -52,7 +52,12 @@ impl Administrator {
         for answer in heard.into_iter().flatten() {
             match answer {
                 Ok(answer) => answers.push(answer),
-                Err(error @ (StoreError::Refused { .. } | StoreError::Replica { .. } | StoreError::Unexpected(_))) => {
+                Err(
+                    error @ (StoreError::Refused { .. }
+                    | StoreError::Replica { .. }
+                    | StoreError::Unexpected(_)
+                    | StoreError::OtherProtocol(_)),
+                ) => {
                     return Err(error);
                 }
                 Err(error) => drop(first.get_or_insert(error)),

@@ -105,7 +105,9 @@ impl Observer {
             match answer {
                 Some(Ok(of_one)) => facts.push(of_one),
                 // Not to be cured by waiting: a wrong password, a cluster.
-                Some(Err(error @ (StoreError::Refused { .. } | StoreError::Unexpected(_)))) => return Err(error),
+                Some(Err(
+                    error @ (StoreError::Refused { .. } | StoreError::Unexpected(_) | StoreError::OtherProtocol(_)),
+                )) => return Err(error),
                 Some(Err(error)) => drop(first.get_or_insert(error)),
                 None => drop(first.get_or_insert(StoreError::TimedOut(timeout))),
             }
@@ -196,7 +198,9 @@ impl Observer {
                 .position(|error| !matches!(error, StoreError::Unreachable { .. }));
             let error = errors.swap_remove(worst.unwrap_or(0));
             return Err(match error {
-                error @ (StoreError::Refused { .. } | StoreError::Unexpected(_)) => error,
+                error @ (StoreError::Refused { .. } | StoreError::Unexpected(_) | StoreError::OtherProtocol(_)) => {
+                    error
+                }
                 error => unreachable(&self.url, known, Some(error)),
             });
         }
