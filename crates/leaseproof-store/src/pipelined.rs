@@ -2,7 +2,7 @@
 
 use crate::Grant;
 use crate::done::Done;
-use crate::error::StoreError;
+use crate::error::{Lasts, StoreError};
 #[cfg(feature = "redis")]
 use crate::redis;
 use crate::url::StoreUrl;
@@ -102,10 +102,7 @@ pub fn open_pipelined(url: &StoreUrl, timeout: Duration) -> Result<Box<dyn Pipel
 
 /// Why there is none.
 pub(crate) fn none(url: &impl ToString) -> StoreError {
-    StoreError::Refused {
-        url: url.to_string(),
-        why: "many leases on one connection are held on one Redis server (redis:// or rediss://) only: hold each by a \
-              connection of its own here"
-            .to_owned(),
-    }
+    let why = "many leases on one connection are held on one Redis server (redis:// or rediss://) only: hold each by a \
+               connection of its own here";
+    StoreError::refused(url, why, Lasts::Mended)
 }

@@ -5,13 +5,18 @@ use crate::tape::{Tape, ms};
 use leaseproof_live::watch::notices::{Notice, line};
 use leaseproof_live::watch::untold::untold;
 use leaseproof_model::clock::Stamp;
-use leaseproof_store::StoreError;
+use leaseproof_store::{Lasts, StoreError};
 use std::time::Duration;
 
 fn refused(why: &str) -> StoreError {
+    lasting(Lasts::Mended, why)
+}
+
+fn lasting(lasts: Lasts, why: &str) -> StoreError {
     StoreError::Refused {
         url: "redis://127.0.0.1:6379".to_owned(),
         why: why.to_owned(),
+        lasts,
     }
 }
 
@@ -36,7 +41,7 @@ fn a_refusal_bad() {
 
 #[test]
 fn a_store_that_is_not_ready_does_not_answer() {
-    let (told, says) = of(&[refused("LOADING Redis is loading the dataset in memory")]);
+    let (told, says) = of(&[lasting(Lasts::Moment, "LOADING Redis is loading the dataset in memory")]);
     assert!(told[0].starts_with("the store does not answer: "), "{told:?}");
     assert_eq!(says, ["the store did not answer 1 round"]);
 }

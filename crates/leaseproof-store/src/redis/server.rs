@@ -177,6 +177,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_refusal_lasts_as_its_code_says() {
+        for (words, expected) in [
+            ("LOADING Redis is loading the dataset in memory", Lasts::Moment),
+            ("CLUSTERDOWN The cluster is down", Lasts::Moment),
+            ("READONLY You can't write against a read only replica.", Lasts::Passes),
+            ("ERR max number of clients reached", Lasts::Passes),
+            ("OOM command not allowed when used memory > 'maxmemory'.", Lasts::Passes),
+            (
+                "NOPERM this user has no permissions to run the 'get' command",
+                Lasts::Mended,
+            ),
+            // No code, but a word that is one elsewhere.
+            ("ERR unknown command 'LOADING'", Lasts::Mended),
+        ] {
+            assert_eq!(lasts(words), expected, "{words}");
+        }
+    }
+
+    #[test]
     fn info_is_understood() {
         let server =
             Server::parse("# Server\r\nredis_version:7.0.15\r\nrun_id:abc\r\n# Replication\r\nrole:master\r\n");
