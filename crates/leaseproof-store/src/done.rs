@@ -15,6 +15,8 @@ use std::time::Duration;
 pub enum Refusal {
     /// An acquire: another grant holds the lease.
     Held,
+    /// An acquire: the key is there without a TTL, a lease or a session. It is no lease, and nothing ends it.
+    Endless,
     /// A renewal or release: another grant holds the lease.
     NotTheHolder,
     /// A renewal, release or removal: nobody holds the lease, it is absent or expired.
@@ -27,6 +29,7 @@ impl Refusal {
     pub const fn words(self) -> &'static str {
         match self {
             Self::Held => "another holds the lease",
+            Self::Endless => "the key is there with neither TTL nor session: it is no lease, and never ends by itself",
             Self::NotTheHolder => "not the holder",
             Self::Gone => "the lease is absent or expired",
         }

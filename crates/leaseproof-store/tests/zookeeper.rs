@@ -238,6 +238,8 @@ fn foreign_nodes_are_compared_and_not_disclosed() {
         .held
         .expect("held");
     assert_eq!((held.expires, held.bound), (None, None));
+    let done = owner.acquire("canary/for-ever", "a", LONG, PATIENT);
+    assert_eq!(done.refusal, Some(Refusal::Endless), "{done:?}");
     // One with others below it is the place of a lock recipe, and no lease.
     server.cli("create /canary/deep");
     server.cli("create /canary/deep/er x");

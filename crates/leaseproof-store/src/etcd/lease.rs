@@ -78,8 +78,11 @@ pub(super) fn grant(
     if replacing == Replacing::Nobody {
         // Who waits for a lease asks again and again: that shall not cost the cluster three writes each.
         match gateway.range(key, patience) {
-            Ok(range) if !range.kvs.is_empty() => return Done::refused(Refusal::Held, during()),
-            Ok(_) => {}
+            Ok(range) => match range.kvs.first() {
+                Some(key) if key.lease == 0 => return Done::refused(Refusal::Endless, during()),
+                Some(_) => return Done::refused(Refusal::Held, during()),
+                None => {}
+            },
             Err(error) => return Done::failed(error, during()),
         }
     }

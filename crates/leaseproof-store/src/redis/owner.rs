@@ -33,8 +33,7 @@ pub(crate) fn grant(
     let id = holder_id(holder, &new_incarnation());
     let arguments = [id.to_string(), millis(ttl).to_string()];
     let counter = client.counter(key.as_bytes());
-    let mut endless = false;
-    let done = run(
+    run(
         client,
         code,
         &[key.as_bytes(), &counter],
@@ -46,20 +45,17 @@ pub(crate) fn grant(
                 holder: id,
                 token: Token(token),
             }),
-            _ => {
-                endless = token == ENDLESS;
-                Err(Refusal::Held)
-            }
+            _ => Err(unfree(token)),
         },
-    );
-    if endless {
-        let why = format!("the key {key} is there without a TTL: it is no lease of ours, and never ends by itself");
-        return Done {
-            reason: Some(why),
-            ..done
-        };
+    )
+}
+
+/// Why [`ACQUIRE`] gave no token.
+pub(super) const fn unfree(number: i64) -> Refusal {
+    match number {
+        ENDLESS => Refusal::Endless,
+        _ => Refusal::Held,
     }
-    done
 }
 
 pub(crate) fn applied(number: i64) -> Result<(), Refusal> {

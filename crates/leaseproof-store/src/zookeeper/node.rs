@@ -160,7 +160,7 @@ pub(crate) fn create(
                     None => Err(unknown(garbled(session))),
                 };
             }
-            Err(Code::NODE_EXISTS) if way == Way::Acquire => return Ok(Err(Refusal::Held)),
+            Err(Code::NODE_EXISTS) if way == Way::Acquire => return unfree(session, path, patience).map(Err),
             Err(Code::NODE_EXISTS) => held = true,
             // The one that was to be replaced is gone, or what is above it.
             Err(Code::NO_NODE) if held => held = false,
@@ -172,6 +172,17 @@ pub(crate) fn create(
     Err(not_sent(StoreError::Unexpected(format!(
         "others changed the key {key} between two steps, {TRIES} times in a row"
     ))))
+}
+
+/// Why the node can't be created: it is there.
+fn unfree(session: &mut Session, path: String, patience: &mut Patience) -> Result<Refusal, Broken> {
+    let reply = one(session.ask_again(&[Request::Get { path }], patience)?, session)?;
+    // One that may not be read, or has just gone, is somebody's until the next try.
+    let permanent = reply.code == Code::OK && reply.node().is_ok_and(|(_, stat)| !stat.is_ephemeral());
+    Ok(match permanent {
+        true => Refusal::Endless,
+        false => Refusal::Held,
+    })
 }
 
 /// Replaces a node in one transaction; the look right behind it tells the new one's number.

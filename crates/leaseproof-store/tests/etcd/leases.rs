@@ -34,6 +34,7 @@ fn foreign_values_are_compared_and_not_disclosed(version: Version) {
     assert!(second.previous.is_some());
     assert_ne!(empty.holder, held.holder);
     assert_eq!(empty.expires, None, "it has no lease");
+    assert_eq!(owner.acquire(KEY, "a", LONG, PATIENT).refusal, Some(Refusal::Endless));
 }
 
 fn who_waits_makes_no_leases_and_who_releases_leaves_none(version: Version) {

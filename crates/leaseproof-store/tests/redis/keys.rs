@@ -60,7 +60,7 @@ fn a_key_of_another_type_is_named() {
     assert!(error.contains("holds a hash"), "{error}");
     let mut owner = open_lease(&url(&server.url()), PATIENT).expect("lazy");
     let done = owner.acquire(KEY, "a", LONG, PATIENT);
-    assert_eq!(done.refusal, Some(Refusal::Held));
+    assert_eq!(done.refusal, Some(Refusal::Endless));
     assert!(done.reason.expect("a reason").contains("never ends by itself"));
     server.cli(&["PEXPIRE", KEY, "600000"]);
     let done = owner.acquire(KEY, "a", LONG, PATIENT);

@@ -5,7 +5,7 @@ use crate::Grant;
 use crate::done::{Done, Refusal};
 use crate::error::StoreError;
 use crate::pipelined::{Answered, Ticket, What};
-use crate::redis::owner::applied;
+use crate::redis::owner::{applied, unfree};
 use leaseproof_model::clock::BootNanos;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::name::{HolderId, Token};
@@ -64,7 +64,7 @@ impl Flight {
                     holder: wanted.holder,
                     token: Token(token),
                 }),
-                _ => Err(Refusal::Held),
+                _ => Err(unfree(number)),
             })),
             Kind::Renew => {
                 // The script gives the server's time where it took effect.
