@@ -1,9 +1,10 @@
 //! The lab's hands on Consul. Each change names its keys.
 
-use super::api::{Api, Why};
+use super::api::Api;
 use super::entry::Entry;
 use super::owner::{granted, lock, open_session};
 use super::server::{MOST_TTL, Server};
+use super::txn::Why;
 use crate::clock::boot_now;
 use crate::done::{Done, Refusal, Step};
 use crate::error::StoreError;

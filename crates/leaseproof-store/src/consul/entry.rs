@@ -1,6 +1,6 @@
 //! A key's entry: who holds it, and with which grant.
 
-use super::api::LOCK_FLAGS;
+use super::txn::LOCK_FLAGS;
 use crate::Grant;
 use crate::done::Refusal;
 use crate::url::Layout;

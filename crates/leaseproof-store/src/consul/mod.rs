@@ -27,11 +27,14 @@ mod api;
 mod entry;
 mod go_duration;
 mod inspector;
+mod keys;
 mod observer;
 mod owner;
 mod server;
+mod session;
 mod shown;
 mod tools;
+mod txn;
 
 pub(crate) use administrator::Administrator;
 pub(crate) use allow::ALLOWED;

@@ -1,7 +1,8 @@
 //! Looking at a lease in Consul, through the leader.
 
-use super::api::{Api, Found, GETS};
+use super::api::Api;
 use super::entry::Entry;
+use super::keys::{Found, GETS};
 use super::server::Server;
 use crate::clock::boot_now;
 use crate::error::StoreError;

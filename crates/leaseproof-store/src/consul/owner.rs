@@ -1,8 +1,10 @@
 //! Acquiring, renewing and releasing in Consul.
 
-use super::api::{Api, Session, Why};
+use super::api::Api;
 use super::entry::{Entry, encoded, session_of};
 use super::server::{LEAST_TTL, MOST_TTL};
+use super::session::Session;
+use super::txn::Why;
 use crate::clock::boot_now;
 use crate::done::{Done, Refusal, Step};
 use crate::error::StoreError;
