@@ -1,6 +1,6 @@
-//! `cargo xtask proven`: the owners that are offered (the library, `hold`, a worker behind `gate http`) through whole
-//! suites, on every store, until enough cycles are counted. What was counted is kept, so that a sitting goes on where the
-//! last one ended.
+//! `cargo xtask proven`: the owners that are offered (the library, a fleet of it, `hold`, a worker behind `gate http`)
+//! through whole suites, on every store, until enough cycles are counted. What was counted is kept, so that a sitting
+//! goes on where the last one ended.
 //!
 //! - `owner`: which owners, and how each is started
 //! - `front`: the gates in front of the witnesses
@@ -31,7 +31,7 @@ pub struct ProvenArgs {
     /// `sqlite`, or as `--start-store` takes them; all six if none is named.
     #[arg(long)]
     store: Vec<String>,
-    /// `library`, `hold`, `gate`; all three if none is named.
+    /// `library`, `fleet` (on Redis alone), `hold`, `gate`; all four if none is named.
     #[arg(long)]
     owner: Vec<Owner>,
     /// Only this scenario; can be given again.
@@ -154,6 +154,7 @@ fn wanting(args: &ProvenArgs, sums: &Sums) -> Vec<(Owner, String)> {
         .iter()
         .flat_map(|store| owners.iter().map(move |owner| (*owner, store.clone())));
     pairs
+        .filter(|(owner, store)| owner.is_for(store))
         .filter(|(owner, store)| sums.cycles(*owner, store) < args.cycles && !sums.is_hopeless(*owner, store))
         .collect()
 }

@@ -13,6 +13,8 @@ use std::path::PathBuf;
 pub enum Owner {
     /// The example that links the library.
     Library,
+    /// The same example, its lease one of a fleet's.
+    Fleet,
     /// A worker that knows nothing of locks, under `hold`.
     Hold,
     /// The reference owner, which writes through `gate http`.
@@ -48,21 +50,27 @@ impl Programs {
 
 impl Owner {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::Library, Self::Hold, Self::Gate];
+    pub const ALL: &'static [Self] = &[Self::Library, Self::Fleet, Self::Hold, Self::Gate];
 
     /// The name that people type.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Library => "library",
+            Self::Fleet => "fleet",
             Self::Hold => "hold",
             Self::Gate => "gate",
         }
     }
 
+    /// Whether it is there for this store.
+    pub fn is_for(self, store: &str) -> bool {
+        self != Self::Fleet || store == "redis"
+    }
+
     /// The scenarios that it goes through; none named means all.
     pub fn scenarios(self) -> Vec<String> {
         match self {
-            Self::Library | Self::Hold => vec!["all".to_owned()],
+            Self::Library | Self::Fleet | Self::Hold => vec!["all".to_owned()],
             // The gate lets no later write overtake one that is under way, which is what `pause-inside-write` waits for.
             Self::Gate => ScenarioId::ALL
                 .iter()
@@ -77,6 +85,7 @@ impl Owner {
         let text = |path: &PathBuf| path.display().to_string();
         Ok(match self {
             Self::Library => vec![text(&programs.library)],
+            Self::Fleet => vec![text(&programs.library), "--fleet".to_owned()],
             Self::Hold => {
                 let worker = PathBuf::from(concat!(
                     env!("CARGO_MANIFEST_DIR"),
