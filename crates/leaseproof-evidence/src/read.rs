@@ -9,7 +9,7 @@ use crate::place::FileId;
 use crate::reading::{Done, Reading};
 use crate::source::lines::Lines;
 use crate::source::wide::Wide;
-use crate::source::{BUFFER, Opened, Origin, Packed, Source, Sources, archive};
+use crate::source::{BUFFER, Opened, Origin, Packed, Source, Sources, Taken, archive};
 use crate::stamp::Stamps;
 use std::io::{self, BufRead};
 use std::ops::ControlFlow;
@@ -20,9 +20,9 @@ use std::sync::Arc;
 pub struct Progress {
     /// The file that is read.
     pub file: Arc<str>,
-    /// Bytes read of all.
+    /// Bytes read of all, as they lie there: of a packed file its packed bytes.
     pub read: u64,
-    /// Bytes of all, where they are known.
+    /// Bytes of all, where they are known, counted likewise.
     pub of: Option<u64>,
 }
 
@@ -43,8 +43,8 @@ pub fn read_with(inputs: &[Input], options: &Options, progress: &mut dyn FnMut(&
     };
     let of = sources.files.iter().map(|source| source.size).sum();
     let mut meter = Meter {
-        read: 0,
-        told: 0,
+        since: 0,
+        taken: sources.taken,
         of,
         progress,
     };
@@ -85,20 +85,23 @@ pub(crate) fn rule<'o>(options: &'o Options, name: &str) -> Option<&'o FileRule>
 
 /// How far reading is, told now and then.
 pub(crate) struct Meter<'p> {
-    read: u64,
-    told: u64,
+    /// Bytes of content since it was told last.
+    since: u64,
+    taken: Taken,
     of: Option<u64>,
     progress: &'p mut dyn FnMut(&Progress),
 }
 
 impl Meter<'_> {
     pub(crate) fn add(&mut self, file: &Arc<str>, bytes: u64) {
-        self.read += bytes;
-        if self.read - self.told >= 64 << 20 {
-            self.told = self.read;
+        self.since += bytes;
+        if self.since >= 64 << 20 {
+            self.since = 0;
+            let taken = self.taken.bytes();
             (self.progress)(&Progress {
                 file: Arc::clone(file),
-                read: self.read,
+                // A file that lacks years may be read twice.
+                read: self.of.map_or(taken, |of| taken.min(of)),
                 of: self.of,
             });
         }
@@ -149,6 +152,7 @@ fn each(
             origin: Origin::Entry(Arc::clone(&source), entry.nth),
             size: Some(entry.size),
             year: entry.year,
+            taken: source.taken.clone(),
         });
         let read = file(&inside, done.len(), options, None, Opened::of(entry.reader), meter);
         done.push((inside, read));

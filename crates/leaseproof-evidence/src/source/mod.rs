@@ -10,15 +10,48 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One file to read.
 pub(crate) struct Source {
     pub(crate) name: Arc<str>,
     pub(crate) origin: Origin,
-    /// Its size, where it is known and the file is not packed.
+    /// Its size as it lies there, packed or not, where it is known.
     pub(crate) size: Option<u64>,
     /// The year in which it was last written.
     pub(crate) year: Option<i16>,
+    /// Where its bytes are counted as they come, packed or not.
+    pub(crate) taken: Taken,
+}
+
+/// Bytes that were taken from where they lie.
+#[derive(Clone, Default)]
+pub(crate) struct Taken(Arc<AtomicU64>);
+
+impl Taken {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn of<R>(&self, inner: R) -> Counted<R> {
+        Counted {
+            inner,
+            taken: self.clone(),
+        }
+    }
+}
+
+struct Counted<R> {
+    inner: R,
+    taken: Taken,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(buffer)?;
+        self.taken.0.fetch_add(read as u64, Ordering::Relaxed);
+        Ok(read)
+    }
 }
 
 /// Where its bytes are.
@@ -36,6 +69,8 @@ pub(crate) struct Sources {
     pub(crate) files: Vec<Source>,
     pub(crate) bundles: Vec<PathBuf>,
     pub(crate) problems: Vec<Problem>,
+    /// Of all of them.
+    pub(crate) taken: Taken,
 }
 
 impl Sources {
@@ -49,12 +84,14 @@ impl Sources {
                     size: Some(bytes.len() as u64),
                     origin: Origin::Bytes(Arc::clone(bytes)),
                     year: None,
+                    taken: sources.taken.clone(),
                 }),
                 Input::Stdin => sources.files.push(Source {
                     name: Arc::from("-"),
                     origin: Origin::Stdin,
                     size: None,
                     year: None,
+                    taken: sources.taken.clone(),
                 }),
             }
         }
@@ -95,6 +132,7 @@ impl Sources {
             origin: Origin::Path(path.to_path_buf()),
             size: about.is_file().then_some(about.len()),
             year,
+            taken: self.taken.clone(),
         });
     }
 
@@ -147,9 +185,9 @@ impl Source {
     /// Opens it. A file of an archive is opened by its archive.
     pub(crate) fn open(&self) -> io::Result<Opened<'static>> {
         match &self.origin {
-            Origin::Path(path) => Opened::of(File::open(path)?),
-            Origin::Bytes(bytes) => Opened::of(Cursor::new(Arc::clone(bytes))),
-            Origin::Stdin => Opened::of(io::stdin()),
+            Origin::Path(path) => Opened::of(self.taken.of(File::open(path)?)),
+            Origin::Bytes(bytes) => Opened::of(self.taken.of(Cursor::new(Arc::clone(bytes)))),
+            Origin::Stdin => Opened::of(self.taken.of(io::stdin())),
             Origin::Entry(..) => Err(io::ErrorKind::Unsupported.into()),
         }
     }
@@ -210,5 +248,27 @@ struct Failing(Option<io::Error>);
 impl Read for Failing {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write as _;
+
+    #[test]
+    fn packed_bytes_are_counted_as_they_lie() {
+        let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gz.write_all(&vec![b'x'; 1 << 20]).unwrap();
+        let gz = gz.finish().unwrap();
+        let size = gz.len() as u64;
+        let sources = Sources::of(&[Input::Bytes {
+            name: "a.log.gz".into(),
+            bytes: gz.into(),
+        }]);
+        assert_eq!(sources.files[0].size, Some(size));
+        let mut opened = sources.files[0].open().unwrap();
+        let unpacked = io::copy(&mut opened.reader, &mut io::sink()).unwrap();
+        assert_eq!((unpacked, sources.taken.bytes()), (1 << 20, size));
     }
 }
