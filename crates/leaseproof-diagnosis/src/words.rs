@@ -1,5 +1,6 @@
 //! Numbers as people read them.
 
+use leaseproof_evidence::record::Record;
 use leaseproof_evidence::when::Interval;
 use leaseproof_model::diagnosis::Span;
 use std::time::Duration;
@@ -54,7 +55,7 @@ pub fn loss(story: &crate::story::Story<'_>) -> Option<String> {
             Some(told) => {
                 format!("{name} says that its lease was over at {told}; no store's record shows when it ended")
             }
-            None => format!("{name} says that its lease was over; no line tells when"),
+            None => taken_over(story, &name, loss.taken),
         });
     };
     let how = match grant.end.map(|end| end.kind) {
@@ -71,11 +72,15 @@ pub fn loss(story: &crate::story::Story<'_>) -> Option<String> {
             grant.holder.as_deref().unwrap_or("its holder").to_owned()
         }
     );
-    if let Some(ended) = loss.ended {
+    let looked = grant.end.filter(|end| crate::story::grant::is_look(end.by));
+    if let Some(seen) = looked.and_then(|end| story.at(end.by)) {
+        text.push_str(&format!(" by {}, when somebody looked: it ended before", clock(seen)));
+    } else if let Some(ended) = loss.ended {
         text.push_str(&format!(" at {}", clock(ended)));
     }
     if let (Some(renewed), Some(ended)) = (loss.renewed, loss.ended)
         && !grant.renewals.is_empty()
+        && looked.is_none()
     {
         let apart = Duration::from_nanos(ended.middle().saturating_sub(renewed.middle()).max(0).unsigned_abs());
         text.push_str(&format!(", {} after its last renewal", span(apart)));
@@ -91,6 +96,29 @@ pub fn loss(story: &crate::story::Story<'_>) -> Option<String> {
         }
     }
     Some(text)
+}
+
+/// No line tells of the end: that another has it, or writes, shows that it was over by then.
+fn taken_over(story: &crate::story::Story<'_>, name: &str, taken: Option<&Record>) -> String {
+    let Some(taken) = taken else {
+        return format!("the lease of {name} was over; no line tells when");
+    };
+    let says = |owner: &crate::story::owner::Owner<'_>| owner.says.iter().any(|it| it.place == taken.place);
+    let by_word = story.owners.iter().position(says);
+    let at = story
+        .at(taken)
+        .map(|at| format!(" at {}", clock(at)))
+        .unwrap_or_default();
+    match (by_word, crate::story::grant::writer(story, taken)) {
+        (Some(next), _) => format!(
+            "{} says that it acquired the lease{at}: that {name} had lost it by then is inferred, and no line tells when",
+            story.owner_name(Some(next))
+        ),
+        (None, next) => format!(
+            "{} began to write{at}, where {name} had written: that {name} had lost its lease by then is inferred, and no line tells when",
+            story.owner_name(next)
+        ),
+    }
 }
 
 /// Whether a reason is the store's refusal, and not a client's own clock.

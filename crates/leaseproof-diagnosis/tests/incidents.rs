@@ -49,6 +49,9 @@ struct Expect {
     /// Texts that must stand somewhere in the answer.
     #[serde(default)]
     says: Vec<String>,
+    /// Texts that may not stand anywhere in it.
+    #[serde(default)]
+    never_says: Vec<String>,
 }
 
 fn answer(folder: &Path, expect: &Expect) -> Diagnosis {
@@ -132,6 +135,11 @@ fn wrong(expect: &Expect, got: &Diagnosis) -> Vec<String> {
     for wanted in &expect.says {
         if !text.contains(wanted.as_str()) {
             wrong.push(format!("{wanted:?} is not said"));
+        }
+    }
+    for unwanted in &expect.never_says {
+        if text.contains(unwanted.as_str()) {
+            wrong.push(format!("{unwanted:?} is said"));
         }
     }
     wrong

@@ -8,6 +8,7 @@ use crate::story::loss::is_loss;
 use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{OwnerSays, Says};
 use leaseproof_model::diagnosis::{BreachSeen, Seen};
+use leaseproof_model::name::Token;
 use leaseproof_model::rule::{self};
 use leaseproof_model::truth::Truth;
 
@@ -16,6 +17,8 @@ pub fn swallowed(story: &Story<'_>, broken: &mut Vec<BreachSeen>) {
     for (index, owner) in story.owners.iter().enumerate() {
         let mut told: Option<&Record> = None;
         let mut after: Vec<&Record> = Vec::new();
+        // The token of the lease that it speaks of: with another one it acts on another lease.
+        let mut token: Option<Token> = None;
         let mut over: Vec<(&Record, Vec<&Record>)> = Vec::new();
         for record in &owner.says {
             let Says::Owner(said) = &record.says else { continue };
@@ -25,10 +28,11 @@ pub fn swallowed(story: &Story<'_>, broken: &mut Vec<BreachSeen>) {
                     after.clear();
                 }
                 OwnerSays::Acquired { .. } | OwnerSays::Waiting { .. } => {
+                    token = said.token().or(token);
                     over.extend(told.take().map(|told| (told, std::mem::take(&mut after))));
                 }
                 OwnerSays::Wrote { .. } | OwnerSays::Renewed { .. } | OwnerSays::BelievesHeld { .. }
-                    if told.is_some() =>
+                    if told.is_some_and(|told| of_the_same(told, token, said)) =>
                 {
                     after.push(record)
                 }
@@ -58,6 +62,15 @@ pub fn swallowed(story: &Story<'_>, broken: &mut Vec<BreachSeen>) {
             );
         }
     }
+}
+
+/// What is said after a loss is about the lease that was lost, as far as tokens tell.
+fn of_the_same(told: &Record, acquired: Option<Token>, said: &OwnerSays) -> bool {
+    let lost = match &told.says {
+        Says::Owner(lost) => lost.token().or(acquired),
+        _ => acquired,
+    };
+    lost.zip(said.token()).is_none_or(|(lost, carried)| lost == carried)
 }
 
 /// LP001 without the store's record: one owner says that it acquired with a greater token, and the one before it acts on.

@@ -25,6 +25,7 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             }
             _ => None,
         })
+        .filter(|(record, _, stepped)| *stepped || !slept(story, record))
         .filter(|(record, by, _)| by.is_none_or(|by| by.abs() >= SMALL) && near(story, record))
         .max_by_key(|(_, by, stepped)| (*stepped, by.map_or(0, i64::abs)));
     let claims: Vec<&Record> = story
@@ -39,6 +40,21 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         None if claims.is_empty() => Vec::new(),
         None => claim(story, &claims).into_iter().collect(),
     }
+}
+
+/// The machine slept just there, by the kernel's word: then its clocks part without a step.
+fn slept(story: &Story<'_>, record: &Record) -> bool {
+    let Says::Clock(ClockSays::ClocksParted { by, .. }) = &record.says else {
+        return false;
+    };
+    story.stops.iter().any(|stop| {
+        let by_kernel = matches!(stop.how, crate::story::stop::How::Suspended);
+        let as_long = stop.took.abs_diff(Duration::from_nanos(by.unsigned_abs())) < Duration::from_secs(2);
+        let ends = stop.lines.last().is_some_and(|exit| {
+            exit.place.file == record.place.file && exit.place.line.abs_diff(record.place.line) <= 1
+        });
+        by_kernel && as_long && *by > 0 && ends
+    })
 }
 
 /// Within a minute of the loss, or nothing tells.

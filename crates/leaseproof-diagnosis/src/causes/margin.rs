@@ -94,24 +94,34 @@ fn pause(story: &Story<'_>, margin: Duration) -> Option<Draft> {
         })?;
     let sure = fit(story, stop) == Fit::Covers && is_the_losers(story, stop) == Truth::Yes && story.loss.is_some();
     let gap = matches!(stop.how, How::Gap { .. });
+    // What is only a silence is no surer here than as the stop itself.
+    let silent = || super::silence::causes(story).first().map(|draft| draft.confidence);
+    let kept = story.loss.is_none() && !story.grants.is_empty();
     let mut evidence: Vec<Cited> = numbers(story);
     evidence.extend(stop.lines.iter().map(|record| story.cite(record)));
     Some(Draft {
         id: "pause-exceeds-margin",
         rule: &rule::LP007,
-        confidence: if sure && !gap {
-            Confidence::Certain
-        } else {
-            Confidence::Likely
+        confidence: match gap {
+            _ if kept => Confidence::Possible,
+            true => silent().unwrap_or(Confidence::Possible).max(Confidence::Likely),
+            false if sure => Confidence::Certain,
+            false => Confidence::Likely,
         },
         boundary: Boundary::Configuration,
         part: Part::Ground,
         weight: 40,
         says: format!(
-            "expected by the numbers: a stop of {} is longer than the margin of {} ({}); any owner would have lost the lease",
+            "expected by the numbers: a {} of {} is longer than the margin of {} ({}); {}",
+            if gap { "silence, if it was a stop," } else { "stop" },
             span(stop.took),
             span(margin),
-            story.numbers.shown()
+            story.numbers.shown(),
+            match story.numbers.ttl.as_ref() {
+                _ if kept => "this time the lease was kept: where in its heartbeat a stop falls is luck",
+                Some(ttl) if stop.shortest() >= ttl.value => "any owner would have lost the lease",
+                _ => "an owner can lose its lease by it, wherever its fault lies",
+            }
         ),
         evidence,
         against: Vec::new(),

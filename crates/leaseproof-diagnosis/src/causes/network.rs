@@ -56,8 +56,13 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
         (false, None) if !independent.is_empty() => Confidence::Likely,
         _ => Confidence::Possible,
     };
-    if stopped.is_some() && independent.is_empty() && in_time.is_empty() {
-        // What it found on waking.
+    // What it said on waking it found then: that tells of no cut.
+    let before_waking = |record: &&Record| {
+        let woke = stopped.and_then(|stop| stop.ended);
+        let at = story.at(record);
+        woke.zip(at).is_none_or(|(woke, at)| at.latest < woke.earliest)
+    };
+    if stopped.is_some() && independent.is_empty() && !in_time.iter().any(before_waking) {
         return Vec::new();
     }
     let mut evidence = cite(story, independent.iter().map(|(record, _)| *record));
@@ -74,7 +79,10 @@ pub fn causes(story: &Story<'_>) -> Vec<Draft> {
             .map(|record| story.cite_why(record, "the store worked meanwhile")),
     );
     let what = independent.first().map_or_else(
-        || "the owner ran, and its requests to the store got no answer".to_owned(),
+        || match ran.is_empty() {
+            true => "the owner's requests to the store got no answer".to_owned(),
+            false => "the owner ran, and its requests to the store got no answer".to_owned(),
+        },
         |(_, what)| what.clone(),
     );
     let against = stopped

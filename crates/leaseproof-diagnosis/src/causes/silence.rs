@@ -161,8 +161,12 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> Option<Draft>
     } else {
         confidence
     };
-    // A silence that explains no loss, or beside which the owner ran, is a silence.
-    if confidence == Confidence::Possible && strong == 1 && (story.loss.is_none() || !ran_beside.is_empty()) {
+    // A silence that explains no loss, or beside which the owner ran, is a silence; so is one before the only word of it.
+    let window_unknown = story
+        .loss
+        .as_ref()
+        .is_none_or(|loss| loss.may_reach_back(story).is_some());
+    if confidence == Confidence::Possible && strong == 1 && (window_unknown || !ran_beside.is_empty()) {
         return None;
     }
     let at = stop

@@ -30,6 +30,14 @@ pub fn fit(story: &Story<'_>, stop: &Stop<'_>) -> Fit {
     let (Some(began), Some(ended)) = (stop.began, stop.ended) else {
         return Fit::Unplaced;
     };
+    if let Some(back) = story.loss.as_ref().and_then(|loss| loss.may_reach_back(story))
+        && !matches!(stop.how, How::Killed { .. })
+    {
+        return match ended.latest < back.earliest || began.earliest > back.latest {
+            true => Fit::Apart,
+            false => Fit::Partly,
+        };
+    }
     if ended.latest < window.earliest || began.earliest > window.latest {
         return Fit::Apart;
     }

@@ -7,6 +7,7 @@ use leaseproof_evidence::record::Record;
 use leaseproof_evidence::says::{Definite, OwnerSays, Says};
 use leaseproof_evidence::when::{Interval, nanos};
 use leaseproof_model::truth::Truth;
+use std::time::Duration;
 
 /// The one loss that is to be explained.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct Loss<'e> {
     pub renewed: Option<Interval>,
     /// When it ended at the store.
     pub ended: Option<Interval>,
+    /// The line with which another took over, where the end is inferred from that alone.
+    pub taken: Option<&'e Record>,
     /// The line by which the owner learned of it.
     pub told: Option<&'e Record>,
     /// The lines that show it.
@@ -28,6 +31,18 @@ pub struct Loss<'e> {
 }
 
 impl Loss<'_> {
+    /// Where neither the last renewal nor the TTL is on record, the window is no more than the moment at which the owner
+    /// told of the end: what it was since then is not known, and what lies in the span before it may be why.
+    #[must_use]
+    pub fn may_reach_back(&self, story: &Story<'_>) -> Option<Interval> {
+        let window = self.window(story)?;
+        let begins = self.renewed.is_some() || story.numbers.ttl.is_some();
+        (!begins).then(|| Interval {
+            earliest: window.earliest.saturating_sub(nanos(LOOKED_BACK)),
+            latest: window.latest,
+        })
+    }
+
     /// From the last renewal to the end, or to the moment at which the owner learned of it.
     #[must_use]
     pub fn window(&self, story: &Story<'_>) -> Option<Interval> {
@@ -41,6 +56,9 @@ impl Loss<'_> {
         })
     }
 }
+
+/// How far before the owner's word a loss is looked for where nothing tells of its last renewal.
+const LOOKED_BACK: Duration = Duration::from_secs(60);
 
 /// The loss: of the asked owner; else the first one that did harm; else the first.
 #[must_use]
@@ -255,6 +273,7 @@ fn of_grant<'e>(story: &Story<'e>, index: usize) -> Option<Loss<'e>> {
         successor,
         renewed,
         ended: end.at,
+        taken: None,
         told,
         lines,
     })
@@ -296,6 +315,7 @@ fn of_takeover<'e>(story: &Story<'e>, takeover: Takeover<'e>) -> Loss<'e> {
         successor: None,
         renewed: last.filter(fresh).and_then(|record| story.at(record)),
         ended: story.at(taken),
+        taken: Some(taken),
         told,
         lines,
     }
@@ -317,15 +337,31 @@ fn of_owner<'e>(story: &Story<'e>, index: usize, told: &'e Record) -> Loss<'e> {
         .owners
         .get(index)
         .and_then(|owner| owner.says.iter().rfind(alive).copied());
+    let heard = heard_last(story, index, last, told);
     let mut lines: Vec<&Record> = last.into_iter().collect();
     lines.push(told);
     Loss {
         owner: Some(index),
         grant: None,
         successor: None,
-        renewed: last.and_then(|record| story.at(record)),
+        renewed: heard.or_else(|| story.at(last?)),
         ended: None,
+        taken: None,
         told: Some(told),
         lines,
     }
+}
+
+/// When the store was heard from last, as the client of a session says after a silence: until then the session was renewed,
+/// without a line of it.
+fn heard_last(story: &Story<'_>, owner: usize, after: Option<&Record>, told: &Record) -> Option<Interval> {
+    let heard = story.owners.get(owner)?.says.iter().filter_map(|record| {
+        let Says::Owner(OwnerSays::HeardNothing { lasted, .. }) = &record.says else {
+            return None;
+        };
+        let at = story.at(record)?.shifted(-nanos(*lasted));
+        let later = after.is_none_or(|last| story.at(last).is_some_and(|last| last.before(at) == Truth::Yes));
+        (later && story.before(record, told) == Truth::Yes).then_some(at)
+    });
+    heard.max_by_key(|at| at.earliest)
 }

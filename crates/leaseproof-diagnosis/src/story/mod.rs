@@ -1,6 +1,7 @@
 //! The records joined to one timeline.
 //!
 //! - [`owner`]: who the owners are, and what they say about themselves
+//! - [`mixed`]: the lines of several owners in one file
 //! - [`grant`]: what the store granted to whom, and how each grant ended
 //! - [`act`]: what was done as the holder
 //! - [`sender`]: who sent a command to the store
@@ -17,6 +18,7 @@ pub mod early;
 pub mod fit;
 pub mod grant;
 pub mod loss;
+pub mod mixed;
 pub mod numbers;
 pub mod owner;
 pub mod sender;

@@ -52,7 +52,13 @@ pub fn owners(evidence: &Evidence) -> Vec<Owner<'_>> {
             owner.hear(record, said);
         }
     }
-    let mut owners = join(owners.into_iter().map(|(_, owner)| owner).collect());
+    let owners = owners.into_iter().flat_map(|(writer, owner)| match writer {
+        // A process is one writer, whatever it says.
+        (_, _, Some(_)) => vec![owner],
+        _ if !owner.containers.is_empty() => vec![owner],
+        _ => apart(owner),
+    });
+    let mut owners = join(owners.collect());
     for owner in &mut owners {
         owner.name = name(owner, evidence);
     }
@@ -60,6 +66,23 @@ pub fn owners(evidence: &Evidence) -> Vec<Owner<'_>> {
         owners = by_resource(evidence);
     }
     owners
+}
+
+/// Those whose lines lie between one another in what looks like one writer's.
+fn apart(owner: Owner<'_>) -> Vec<Owner<'_>> {
+    let Some(lines) = super::mixed::apart(&owner.says) else {
+        return vec![owner];
+    };
+    let each = lines.into_iter().map(|lines| {
+        let mut one = Owner::default();
+        for record in lines {
+            if let Says::Owner(said) = &record.says {
+                one.hear(record, said);
+            }
+        }
+        one
+    });
+    each.collect()
 }
 
 /// Fewer writes of one name make no owner of it.

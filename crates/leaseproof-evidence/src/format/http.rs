@@ -75,17 +75,16 @@ pub(crate) fn blank(reading: &mut Reading<'_>) {
 /// An empty list: of a session that was asked for, it says that there is none.
 pub(crate) fn nothing(line: &Line<'_>, reading: &mut Reading<'_>) -> &'static str {
     if reading.state.http.consul || reading.records.last().is_some_and(|record| record.by == "consul-http") {
-        let id = reading
-            .records
-            .iter()
-            .rev()
-            .find_map(|record| match &record.says {
-                Says::Store(StoreSays::SessionOpened { id, .. }) if record.by == "consul-http" => {
-                    Some(std::sync::Arc::clone(id))
-                }
-                _ => None,
-            })
-            .unwrap_or_else(|| "?".into());
+        let asked = reading.records.iter().rev().find_map(|record| match &record.says {
+            Says::Store(StoreSays::SessionOpened { id, .. }) if record.by == "consul-http" => {
+                Some(std::sync::Arc::clone(id))
+            }
+            _ => None,
+        });
+        // Nothing tells what was asked for, so that nothing is said to be over.
+        let Some(id) = asked else {
+            return "consul-http";
+        };
         let says = StoreSays::SessionExpired { id, timeout: None };
         reading.say(
             line,

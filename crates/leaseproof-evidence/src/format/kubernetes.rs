@@ -75,9 +75,11 @@ fn event(line: &Line<'_>, fields: &Map<String, Value>, reading: &mut Reading<'_>
                 token: None,
                 ttl: None,
             }),
-            "LeaderElection" if has(message, "stopped leading") => {
-                Says::Owner(OwnerSays::Lost { key: name.clone(), why })
-            }
+            "LeaderElection" if has(message, "stopped leading") => Says::Owner(OwnerSays::Lost {
+                key: name.clone(),
+                token: None,
+                why,
+            }),
             _ => continue,
         };
         reading.say(&line, SourceKind::Container, BY, StampMeans::Emitted, says);

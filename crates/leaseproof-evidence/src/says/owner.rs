@@ -53,6 +53,8 @@ pub enum OwnerSays {
         key: Option<Arc<str>>,
         /// Whether the store refused it.
         definite: Definite,
+        /// The fencing token of its lease.
+        token: Option<Token>,
         /// Its reason, in its words.
         why: Arc<str>,
     },
@@ -60,6 +62,8 @@ pub enum OwnerSays {
     Lost {
         /// The key.
         key: Option<Arc<str>>,
+        /// The fencing token of the lease that is over.
+        token: Option<Token>,
         /// Its reason, in its words.
         why: Arc<str>,
     },
@@ -123,6 +127,22 @@ pub enum OwnerSays {
 }
 
 impl OwnerSays {
+    /// The fencing token that the line names.
+    #[must_use]
+    pub fn token(&self) -> Option<Token> {
+        match self {
+            Self::Acquired { token, .. }
+            | Self::Renewed { token, .. }
+            | Self::RenewalFailed { token, .. }
+            | Self::Lost { token, .. }
+            | Self::Released { token, .. }
+            | Self::BelievesHeld { token, .. }
+            | Self::Wrote { token, .. }
+            | Self::WriteRefused { token, .. } => *token,
+            _ => None,
+        }
+    }
+
     /// A short name for counts.
     #[must_use]
     pub fn name(&self) -> &'static str {

@@ -8,7 +8,8 @@ mod takeover;
 mod turn;
 mod whose;
 
-pub use takeover::{Takeover, takeovers};
+pub use takeover::{Takeover, takeovers, writer};
+pub use turn::is_look;
 
 use crate::asked::Asked;
 use crate::story::Story;

@@ -5,8 +5,8 @@ use super::{End, EndKind, Grant, last_sign};
 use crate::story::Story;
 use crate::story::loss::is_loss;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{OwnerSays, ResourceSays, Says};
-use leaseproof_evidence::when::{Interval, nanos};
+use leaseproof_evidence::says::{OwnerSays, ResourceSays, Says, StoreSays};
+use leaseproof_evidence::when::{Interval, StampMeans, nanos};
 use leaseproof_model::truth::Truth;
 use std::time::Duration;
 
@@ -65,7 +65,7 @@ pub fn end<'e>(
     by: &'e Record,
 ) {
     for grant in grants.iter_mut().filter(|grant| grant.end.is_none() && which(grant)) {
-        let seen = story.at(by);
+        let seen = seen_over(story, grant, by);
         // An expiry is noticed late: it was over at its deadline already.
         let at = match (kind, grant.until, seen) {
             (EndKind::Expired, Some(until), Some(seen)) if until.earliest <= seen.latest => Some(until),
@@ -73,6 +73,26 @@ pub fn end<'e>(
         };
         grant.end = Some(End { kind, by, at });
     }
+}
+
+/// When it was over, by a line that shows it. Whoever only looked found it over: it ended at any time since its last sign.
+fn seen_over(story: &Story<'_>, grant: &Grant<'_>, by: &Record) -> Option<Interval> {
+    let seen = story.at(by)?;
+    if !is_look(by) || by.place == grant.begun.place {
+        return Some(seen);
+    }
+    let last = last_sign(story, grant).filter(|last| last.earliest <= seen.latest);
+    Some(last.map_or(seen, |last| last.hull(seen)))
+}
+
+/// The line is no event: somebody looked, and nobody had it.
+#[must_use]
+pub fn is_look(by: &Record) -> bool {
+    let nobody = matches!(
+        by.says,
+        Says::Store(StoreSays::SessionExpired { .. } | StoreSays::Held { holder: None, .. })
+    );
+    nobody && by.means == StampMeans::Observed
 }
 
 /// A TTL after the last sign of it.

@@ -42,6 +42,8 @@ fn gap_of<'e>(story: &Story<'e>, file: FileId, kind: SourceKind, gap: &Gap, usua
     let author = lines.last().map(|record| record.author.clone()).unwrap_or_default();
     let who = match kind {
         SourceKind::Store => Who::Store,
+        // Where several speak, a gap of the file is nobody's own.
+        SourceKind::Owner if shared(story, file) => return None,
         SourceKind::Owner => story
             .owners
             .iter()
@@ -81,7 +83,11 @@ pub fn no_sign<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
             .acts
             .iter()
             .filter(|act| act.owner == Some(index) && matches!(act.kind, crate::story::act::ActKind::WriteSeen(_)));
-        if writes.count() < 8 {
+        let speaks_beside_others = story
+            .owners
+            .get(index)
+            .is_some_and(|owner| owner.says.len() >= 8 && owner.files.iter().any(|file| shared(story, *file)));
+        if writes.count() < 8 && !speaks_beside_others {
             continue;
         }
         let mut signs: Vec<(i64, &'e Record)> = crate::story::fit::signs_of(story, index)
@@ -114,6 +120,12 @@ pub fn no_sign<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
             });
         }
     }
+}
+
+/// Several owners speak in the file.
+fn shared(story: &Story<'_>, file: FileId) -> bool {
+    let speak = story.owners.iter().filter(|owner| owner.files.contains(&file));
+    speak.count() > 1
 }
 
 /// Who holds nothing has nothing to say.

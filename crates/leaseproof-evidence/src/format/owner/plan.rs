@@ -47,9 +47,10 @@ fn says(kind: OwnerLine, found: &Captures<'_>, reading: &mut Reading<'_>) -> Own
             } else {
                 Definite::Unknown
             },
+            token,
             why,
         },
-        OwnerLine::Lost => OwnerSays::Lost { key, why },
+        OwnerLine::Lost => OwnerSays::Lost { key, token, why },
         OwnerLine::Released => OwnerSays::Released { key, token },
         OwnerLine::Held => OwnerSays::BelievesHeld { key, token },
         OwnerLine::Write => OwnerSays::Wrote { key, token },

@@ -162,14 +162,20 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         Means::Refused => OwnerSays::RenewalFailed {
             key,
             definite: Definite::Refused,
+            token: about.token,
             why,
         },
         Means::Failed => OwnerSays::RenewalFailed {
             key,
             definite: Definite::Unknown,
+            token: about.token,
             why,
         },
-        Means::Lost => OwnerSays::Lost { key, why },
+        Means::Lost => OwnerSays::Lost {
+            key,
+            token: about.token,
+            why,
+        },
         Means::Released => OwnerSays::Released {
             key,
             token: about.token,

@@ -85,14 +85,19 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
             Definite::Unknown
         };
         match failed || refused(&whole) {
-            true => OwnerSays::RenewalFailed { key, definite, why },
+            true => OwnerSays::RenewalFailed {
+                key,
+                definite,
+                token,
+                why,
+            },
             false if has(text, "renewing") || has(text, "extending") || has(text, "refreshing") => {
                 OwnerSays::RenewSent { key }
             }
             false => OwnerSays::Renewed { key, token },
         }
     } else if matched("lost") {
-        OwnerSays::Lost { key, why }
+        OwnerSays::Lost { key, token, why }
     } else if matched("released") {
         match failed {
             // A release that failed may mean that it was lost, or not.
@@ -101,7 +106,7 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
         }
     } else if matched("held") {
         match has(text, "false") || has(text, "not hold") {
-            true => OwnerSays::Lost { key, why },
+            true => OwnerSays::Lost { key, token, why },
             false => OwnerSays::BelievesHeld { key, token },
         }
     } else if matched("acquired") {
