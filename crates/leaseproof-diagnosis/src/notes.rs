@@ -64,7 +64,12 @@ fn clocks(story: &Story<'_>, notes: &mut Vec<String>) {
             loose.join(", ")
         ));
     }
-    if story.timeline.one_clock_assumed {
+    if let Some(says) = story.concord.contradiction() {
+        notes.push(says.to_owned());
+    }
+    if let Some(says) = story.concord.unshown() {
+        notes.push(says.to_owned());
+    } else if story.timeline.one_clock_assumed {
         notes.push("not all files name a host: those without one are taken to be of one clock (if they are not: --offset FILE=+12ms±3ms)".to_owned());
     }
 }

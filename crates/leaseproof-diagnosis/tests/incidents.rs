@@ -12,7 +12,7 @@ use leaseproof_evidence::input::Input;
 use leaseproof_evidence::options::Options;
 use leaseproof_evidence::read;
 use leaseproof_model::budget::Budget;
-use leaseproof_model::diagnosis::{Confidence, Diagnosis};
+use leaseproof_model::diagnosis::{Confidence, Diagnosis, Seen};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -34,6 +34,9 @@ struct Expect {
     /// Codes that must be among the broken promises.
     #[serde(default)]
     broken: Vec<String>,
+    /// Codes of which the answer must not be certain.
+    #[serde(default)]
+    doubtful: Vec<String>,
     /// The first cause; empty: none at all.
     first: Option<String>,
     #[serde(default)]
@@ -114,6 +117,12 @@ fn wrong(expect: &Expect, got: &Diagnosis) -> Vec<String> {
     for code in &expect.broken {
         if !got.breach.broken.iter().any(|it| it.rule == *code) {
             wrong.push(format!("{code} is not broken"));
+        }
+    }
+    for code in &expect.doubtful {
+        let seen = got.breach.broken.iter().find(|it| it.rule == *code).map(|it| it.seen);
+        if seen != Some(Seen::Possibly) {
+            wrong.push(format!("{code} is {seen:?} and not possibly"));
         }
     }
     for id in &expect.also {

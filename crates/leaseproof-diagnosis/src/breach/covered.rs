@@ -98,6 +98,21 @@ pub fn no_doubt(story: &Story<'_>) -> Result<(), String> {
     Ok(())
 }
 
+/// The order across the files is no guess.
+pub fn one_clock(story: &Story<'_>) -> Result<(), String> {
+    if let Some(says) = story.concord.contradiction() {
+        return Err(says.to_owned());
+    }
+    let loose: Vec<String> = story.concord.loose().into_iter().map(|file| story.name(file)).collect();
+    if loose.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "nothing shows that the clock of {} is that of the others",
+        loose.join(", ")
+    ))
+}
+
 /// Owner, store and resource are covered for the window, or what is missing of them.
 pub fn covers_all(story: &Story<'_>, covered: &Covered) -> Result<(), String> {
     for (files, what) in [

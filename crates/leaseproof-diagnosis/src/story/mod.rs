@@ -8,11 +8,13 @@
 //! - [`numbers`]: TTL, heartbeat and the rest, and who says so
 //! - [`asking`]: whether an owner was waiting for the store
 //! - [`early`]: whether a lease ended before its time
+//! - [`concord`]: whether the files' clocks are shown to agree
 //! - [`loss`]: the one loss that is to be explained
 //! - [`fit`]: whether a stop explains that loss
 
 pub mod act;
 pub mod asking;
+pub mod concord;
 pub mod early;
 pub mod fit;
 pub mod grant;
@@ -25,6 +27,7 @@ pub mod stop;
 use crate::asked::Asked;
 use crate::redact::shown;
 use act::Act;
+use concord::Concord;
 use grant::Grant;
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::evidence::Evidence;
@@ -36,6 +39,7 @@ use leaseproof_model::truth::Truth;
 use loss::Loss;
 use numbers::Numbers;
 use owner::Owner;
+use std::collections::BTreeSet;
 use stop::Stop;
 
 /// The records of an incident, joined.
@@ -61,6 +65,8 @@ pub struct Story<'e> {
     pub numbers: Numbers<'e>,
     /// What is to be explained.
     pub loss: Option<Loss<'e>>,
+    /// Whether the files' clocks are shown to agree.
+    pub concord: Concord,
 }
 
 impl<'e> Story<'e> {
@@ -78,12 +84,14 @@ impl<'e> Story<'e> {
             stops: Vec::new(),
             numbers: Numbers::default(),
             loss: None,
+            concord: Concord::default(),
         };
         story.grants = grant::grants(&story);
         story.acts = act::acts(&story);
         story.numbers = numbers::numbers(&story);
         story.stops = stop::stops(&story);
         story.loss = loss::loss(&story);
+        story.concord = Concord::of(&story);
         story
     }
 
@@ -150,6 +158,17 @@ impl<'e> Story<'e> {
         owner
             .and_then(|index| self.owners.get(index))
             .map_or_else(|| "the owner".to_owned(), |owner| owner.name.clone())
+    }
+
+    /// The files of these names.
+    #[must_use]
+    pub fn files_named<'n>(&self, names: impl Iterator<Item = &'n str>) -> BTreeSet<FileId> {
+        let names: BTreeSet<&str> = names.collect();
+        let files = self.evidence.files.iter().zip(0_u32..);
+        files
+            .filter(|(file, _)| names.contains(&*file.name))
+            .map(|(_, number)| FileId(number))
+            .collect()
     }
 
     /// The files that have records of one kind of writer.

@@ -120,7 +120,12 @@ impl Timeline {
                 }
                 _ => Truth::CannotTell,
             },
-            _ => one.before(other),
+            (Some(_), Some(_)) => one.before(other),
+            // One that names no host is taken to be of the clock that offsets are counted from.
+            _ => match (self.place(evidence, a), self.place(evidence, b)) {
+                (Some(one), Some(other)) => one.before(other),
+                _ => Truth::CannotTell,
+            },
         }
     }
 }

@@ -8,7 +8,7 @@ mod takeover;
 mod turn;
 mod whose;
 
-pub use takeover::{Takeover, takeovers};
+pub use takeover::{Takeover, takeovers, writer};
 
 use crate::asked::Asked;
 use crate::story::Story;
