@@ -265,7 +265,7 @@ fn stopped(story: &Story<'_>, stop: &Stop<'_>) -> Option<Part> {
         How::AllocationStall => (PartKind::Stop, "a thread waited for memory".to_owned()),
         How::Paused { how } => (PartKind::Stop, how.to_string()),
         How::Suspended => (PartKind::Stop, "the machine slept".to_owned()),
-        How::MachineStalled { what } | How::WokeLate { what } | How::StoreLate { what } => {
+        How::MachineStalled { what } | How::WokeLate { what } | How::StoreLate { what } | How::Unanswered { what } => {
             (PartKind::Stop, crate::redact::shown(what))
         }
         How::Throttled { share } => (
