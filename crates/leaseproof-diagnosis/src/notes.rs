@@ -12,6 +12,7 @@ use std::time::Duration;
 pub fn notes(story: &Story<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     clocks(story, &mut notes);
+    notes.extend(story.keys.database_note());
     slow_log(story, &mut notes);
     jumps(story, &mut notes);
     gap_against_margin(story, &mut notes);

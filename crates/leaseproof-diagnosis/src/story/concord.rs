@@ -166,7 +166,20 @@ fn files(story: &Story<'_>) -> BTreeSet<FileId> {
         .iter()
         .flat_map(|grant| [Some(grant.begun), grant.end.map(|end| end.by)])
         .flatten();
-    let owners = story.owners.iter().flat_map(|owner| owner.says.iter().copied());
+    // One that never held it can't have acted too late, whatever its clock is.
+    let held = |record: &&Record| {
+        matches!(
+            record.says,
+            Says::Owner(
+                OwnerSays::Acquired { .. }
+                    | OwnerSays::Renewed { .. }
+                    | OwnerSays::BelievesHeld { .. }
+                    | OwnerSays::Wrote { .. }
+            )
+        )
+    };
+    let holders = story.owners.iter().filter(|owner| owner.says.iter().any(held));
+    let owners = holders.flat_map(|owner| owner.says.iter().copied());
     store
         .chain(owners)
         .chain(story.of(SourceKind::Resource))

@@ -16,6 +16,8 @@ pub struct Keys {
     others: BTreeSet<Arc<str>>,
     /// Whether owners call it as it is asked for: then another name is another lease, and no other name for this one.
     is_called_so: bool,
+    /// The database that its records are of, where the files have the key in several (Redis numbers them).
+    database: Option<Database>,
     /// Whether no line names the one that is asked about, though lines name others.
     pub is_nowhere: bool,
 }
@@ -57,6 +59,7 @@ impl Keys {
             _ => false,
         });
         Self {
+            database: Database::of(evidence, &wanted),
             is_nowhere: !count.is_empty() && others.len() == count.len() && !is_named(evidence, &wanted),
             is_called_so,
             asked: Some(wanted),
@@ -85,6 +88,36 @@ impl Keys {
         }
     }
 
+    /// Whether a record of the store is of the key in a database that it is not about.
+    #[must_use]
+    pub fn is_of_another_database(&self, record: &Record) -> bool {
+        let Some(database) = &self.database else { return false };
+        match &record.says {
+            Says::Store(said) => {
+                said.key().is_some_and(|key| self.is_it(key)) && record.author.database != database.chosen
+            }
+            _ => false,
+        }
+    }
+
+    /// What is to be known of its database, if the files have the key in several.
+    #[must_use]
+    pub fn database_note(&self) -> Option<String> {
+        let database = self.database.as_ref()?;
+        let number = |it: &Option<u32>| it.unwrap_or(0).to_string();
+        let others: Vec<String> = database.others.iter().map(number).collect();
+        Some(format!(
+            "the key {} is in several databases of the server: {} was taken, {}; what is of {} was left out",
+            self.asked.as_deref().unwrap_or_default(),
+            number(&database.chosen),
+            match database.by_holder {
+                true => "whose holder an owner's file names",
+                false => "which has most of the records",
+            },
+            others.join(", "),
+        ))
+    }
+
     /// The other leases that are named, a few of them.
     #[must_use]
     pub fn others(&self) -> String {
@@ -94,6 +127,56 @@ impl Keys {
             0 => some.join(", "),
             _ => format!("{} and {more} more", some.join(", ")),
         }
+    }
+}
+
+/// Which of several databases it is about.
+#[derive(Debug)]
+struct Database {
+    /// `None`: the first.
+    chosen: Option<u32>,
+    others: BTreeSet<Option<u32>>,
+    by_holder: bool,
+}
+
+impl Database {
+    fn of(evidence: &Evidence, wanted: &str) -> Option<Self> {
+        let owners: BTreeSet<&str> = evidence
+            .records
+            .iter()
+            .filter_map(|record| match &record.says {
+                Says::Owner(OwnerSays::Acquired { holder, .. }) => holder.as_deref(),
+                _ => None,
+            })
+            .collect();
+        // Of each, whether an owner's name holds it there, and how many records it has.
+        let mut found: BTreeMap<Option<u32>, (bool, u32)> = BTreeMap::new();
+        for record in &evidence.records {
+            let Says::Store(said) = &record.says else { continue };
+            if !said.key().is_some_and(|key| is_same(key, wanted)) {
+                continue;
+            }
+            let entry = found.entry(record.author.database).or_default();
+            entry.1 += 1;
+            if let StoreSays::Granted {
+                holder: Some(holder), ..
+            }
+            | StoreSays::Asked {
+                holder: Some(holder), ..
+            } = said
+            {
+                entry.0 |= owners.contains(&**holder);
+            }
+        }
+        if found.len() < 2 {
+            return None;
+        }
+        let (chosen, (by_holder, _)) = found.iter().max_by_key(|(_, rank)| **rank)?;
+        Some(Self {
+            chosen: *chosen,
+            by_holder: *by_holder,
+            others: found.keys().filter(|it| *it != chosen).copied().collect(),
+        })
     }
 }
 

@@ -151,13 +151,14 @@ impl<'e> Story<'e> {
             .map_or_else(|| "?".to_owned(), |file| file.name.to_string())
     }
 
-    /// The records of one kind of writer; of the resource's those of other leases are left out.
+    /// The records of one kind of writer; those of other leases are left out.
     pub fn of<'s>(&'s self, kind: SourceKind) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
-        let writes = kind == SourceKind::Resource;
-        self.evidence
-            .records
-            .iter()
-            .filter(move |record| record.source == kind && !(writes && self.keys.is_of_another(record)))
+        let (writes, store) = (kind == SourceKind::Resource, kind == SourceKind::Store);
+        self.evidence.records.iter().filter(move |record| {
+            record.source == kind
+                && !(writes && self.keys.is_of_another(record))
+                && !(store && self.keys.is_of_another_database(record))
+        })
     }
 
     /// What an owner is called.
