@@ -42,7 +42,10 @@ pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diag
         asked,
     );
     let mut breach = breach(&story);
-    let mut causes = causes::causes(&story, &breach);
+    let mut causes = match story.keys.is_nowhere {
+        true => Vec::new(),
+        false => causes::causes(&story, &breach),
+    };
     let mut notes = notes::notes(&story);
     if let Some((evidence, moved)) = &zones {
         // What hangs on a guess is not certain.
@@ -54,7 +57,7 @@ pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diag
     }
     Diagnosis {
         schema: DIAGNOSIS_SCHEMA.to_owned(),
-        key: story.key.clone(),
+        key: story.keys.asked.clone(),
         verdict: match breach.seen {
             Seen::Certainly => Verdict::Violated,
             Seen::NoneSeen => Verdict::Proven,

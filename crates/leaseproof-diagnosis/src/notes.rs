@@ -12,6 +12,8 @@ use std::time::Duration;
 pub fn notes(story: &Story<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     clocks(story, &mut notes);
+    notes.extend(story.keys.database_note());
+    notes.extend(nobody(story));
     slow_log(story, &mut notes);
     jumps(story, &mut notes);
     gap_against_margin(story, &mut notes);
@@ -32,6 +34,17 @@ pub fn notes(story: &Story<'_>) -> Vec<String> {
         });
     }
     notes
+}
+
+/// An owner that is asked about, and that nobody is.
+fn nobody(story: &Story<'_>) -> Option<String> {
+    let asked = story.asked.owner.as_deref()?;
+    let names: Vec<&str> = story.owners.iter().map(|owner| &*owner.name).collect();
+    let known = story.owners.iter().any(|owner| owner.answers_to(asked));
+    (!known).then(|| match names.is_empty() {
+        true => format!("--owner {asked}: no owner speaks in these files"),
+        false => format!("--owner {asked}: no owner is called so; there are {}", names.join(", ")),
+    })
 }
 
 fn clocks(story: &Story<'_>, notes: &mut Vec<String>) {

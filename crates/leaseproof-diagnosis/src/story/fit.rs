@@ -233,16 +233,13 @@ fn is_work(record: &Record) -> bool {
 
 /// Every sign of an owner's life: what it says, and what the resource got from it.
 pub fn signs_of<'s, 'e>(story: &'s Story<'e>, owner: usize) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
-    let says = story
-        .owners
-        .get(owner)
-        .map(|owner| owner.says.as_slice())
-        .unwrap_or_default();
+    let of_owner = story.owners.get(owner).into_iter();
+    let says = of_owner.flat_map(|owner| owner.says.iter().chain(&owner.others));
     let writes = story
         .acts
         .iter()
         .filter(move |act| act.owner == Some(owner) && matches!(act.kind, super::act::ActKind::WriteSeen(_)));
-    says.iter().copied().chain(writes.map(|act| act.by))
+    says.copied().chain(writes.map(|act| act.by))
 }
 
 /// By how much the lease outlived its TTL: a store that runs ends it in time, so it did not run itself, or the

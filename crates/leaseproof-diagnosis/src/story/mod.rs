@@ -1,6 +1,7 @@
 //! The records joined to one timeline.
 //!
 //! - [`owner`]: who the owners are, and what they say about themselves
+//! - [`keys`]: which key it is about, and which lines are about another lease
 //! - [`grant`]: what the store granted to whom, and how each grant ended
 //! - [`act`]: what was done as the holder
 //! - [`sender`]: who sent a command to the store
@@ -18,6 +19,7 @@ pub mod concord;
 pub mod early;
 pub mod fit;
 pub mod grant;
+pub mod keys;
 pub mod loss;
 pub mod numbers;
 pub mod owner;
@@ -29,6 +31,7 @@ use crate::redact::shown;
 use act::Act;
 use concord::Concord;
 use grant::Grant;
+use keys::Keys;
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::evidence::Evidence;
 use leaseproof_evidence::place::{FileId, Place};
@@ -51,8 +54,8 @@ pub struct Story<'e> {
     pub timeline: &'e Timeline,
     /// What is asked.
     pub asked: &'e Asked,
-    /// The key that it is about.
-    pub key: Option<String>,
+    /// The key that it is about, and those that it is not about.
+    pub keys: Keys,
     /// The owners.
     pub owners: Vec<Owner<'e>>,
     /// What the store granted, in order.
@@ -73,12 +76,13 @@ impl<'e> Story<'e> {
     /// Joins the records.
     #[must_use]
     pub fn new(evidence: &'e Evidence, timeline: &'e Timeline, asked: &'e Asked) -> Self {
+        let keys = Keys::of(evidence, asked);
         let mut story = Self {
             evidence,
             timeline,
             asked,
-            key: grant::key_of(evidence, asked),
-            owners: owner::owners(evidence),
+            owners: owner::owners(evidence, &keys),
+            keys,
             grants: Vec::new(),
             acts: Vec::new(),
             stops: Vec::new(),
@@ -147,9 +151,14 @@ impl<'e> Story<'e> {
             .map_or_else(|| "?".to_owned(), |file| file.name.to_string())
     }
 
-    /// The records of one kind of writer.
-    pub fn of(&self, kind: SourceKind) -> impl Iterator<Item = &'e Record> + use<'e> {
-        self.evidence.records.iter().filter(move |record| record.source == kind)
+    /// The records of one kind of writer; those of other leases are left out.
+    pub fn of<'s>(&'s self, kind: SourceKind) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
+        let (writes, store) = (kind == SourceKind::Resource, kind == SourceKind::Store);
+        self.evidence.records.iter().filter(move |record| {
+            record.source == kind
+                && !(writes && self.keys.is_of_another(record))
+                && !(store && self.keys.is_of_another_database(record))
+        })
     }
 
     /// What an owner is called.

@@ -27,6 +27,7 @@ pub(crate) fn align(evidence: &mut Evidence, options: &Options) {
     offsets_name_files(evidence, options);
     hosts(evidence);
     unknown_offsets(evidence, options);
+    unknown_files(evidence, options);
     let anchors = std::mem::take(&mut evidence.anchors);
     let named: BTreeSet<Arc<str>> = evidence
         .files
@@ -139,6 +140,23 @@ fn offsets_name_files(evidence: &mut Evidence, options: &Options) {
 fn is_path_end(path: &str, name: &str) -> bool {
     path.strip_suffix(name)
         .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// What is said of a file that was not given would be left out in silence, too.
+fn unknown_files(evidence: &mut Evidence, options: &Options) {
+    let unknown = options
+        .files
+        .iter()
+        .filter(|rule| !evidence.files.iter().any(|file| file.name.ends_with(&rule.name)));
+    let problems: Vec<Problem> = unknown
+        .map(|rule| Problem {
+            file: None,
+            line: None,
+            says: format!("no file is called {}: what was given for it was not used", rule.name),
+            kind: ProblemKind::Other,
+        })
+        .collect();
+    evidence.problems.extend(problems);
 }
 
 /// An offset that is nobody's would be left out in silence.

@@ -222,6 +222,23 @@ pub enum StoreSays {
 }
 
 impl StoreSays {
+    /// The key that the line names, or the session or lease in its place.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Granted { key, .. }
+            | Self::Asked { key, .. }
+            | Self::RenewalApplied { key, .. }
+            | Self::RenewalAsked { key, .. }
+            | Self::Refused { key, .. }
+            | Self::Expired { key }
+            | Self::Deleted { key, .. }
+            | Self::DeleteAsked { key, .. }
+            | Self::Held { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
     /// A short name for counts.
     #[must_use]
     pub fn name(&self) -> &'static str {

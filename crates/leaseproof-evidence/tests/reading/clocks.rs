@@ -192,3 +192,28 @@ fn an_offset_that_names_nothing_is_said_bad() {
         .any(|it| it.says.contains("--offset other.log: no file is called so"));
     assert!(said, "{:?}", evidence.problems);
 }
+
+#[test]
+fn a_zone_for_no_file_is_said_bad() {
+    let mut options = Options::default();
+    options.files.push(FileRule {
+        name: "b.log".to_owned(),
+        zone: Some(jiff::tz::TimeZone::UTC),
+        ..FileRule::default()
+    });
+    let evidence = read(
+        &[bytes(
+            "a.log",
+            b"2026-11-30 08:26:54,844 - WARN  [main:C@9] - lost lock orders\n",
+        )],
+        &options,
+    );
+    assert!(
+        evidence
+            .problems
+            .iter()
+            .any(|it| it.says.starts_with("no file is called b.log")),
+        "{:?}",
+        evidence.problems
+    );
+}

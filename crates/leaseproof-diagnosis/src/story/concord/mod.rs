@@ -4,11 +4,13 @@
 //! nothing. The lines can bear it out: a grant comes before its owner's "acquired", and that before the first write with
 //! its token; each follows soon in a sound run. An effect that is stamped before its cause refutes it.
 
+mod link;
+
 use super::Story;
 use leaseproof_evidence::place::FileId;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{Decision, OwnerSays, ResourceSays, Says};
-use leaseproof_model::name::Token;
+use leaseproof_evidence::says::{OwnerSays, Says};
+use link::{Link, links};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -27,14 +29,6 @@ pub struct Concord {
     contradiction: Option<String>,
     /// What is not known of the clocks, and what would be so if they were one.
     unshown: Option<String>,
-}
-
-/// One comes before the other, in truth.
-struct Link<'e> {
-    cause: &'e Record,
-    effect: &'e Record,
-    /// The lines are tied to each other by more than their moments, so that an effect before its cause refutes the clock.
-    tied: bool,
 }
 
 impl Concord {
@@ -166,7 +160,20 @@ fn files(story: &Story<'_>) -> BTreeSet<FileId> {
         .iter()
         .flat_map(|grant| [Some(grant.begun), grant.end.map(|end| end.by)])
         .flatten();
-    let owners = story.owners.iter().flat_map(|owner| owner.says.iter().copied());
+    // One that never held it can't have acted too late, whatever its clock is.
+    let held = |record: &&Record| {
+        matches!(
+            record.says,
+            Says::Owner(
+                OwnerSays::Acquired { .. }
+                    | OwnerSays::Renewed { .. }
+                    | OwnerSays::BelievesHeld { .. }
+                    | OwnerSays::Wrote { .. }
+            )
+        )
+    };
+    let holders = story.owners.iter().filter(|owner| owner.says.iter().any(held));
+    let owners = holders.flat_map(|owner| owner.says.iter().copied());
     store
         .chain(owners)
         .chain(story.of(SourceKind::Resource))
@@ -183,104 +190,4 @@ fn is_told(story: &Story<'_>, one: FileId, other: FileId) -> bool {
     };
     let known = |host: &str| story.timeline.offsets.iter().any(|offset| *offset.host == *host);
     one == other || (known(one) && known(other))
-}
-
-fn links<'e>(story: &Story<'e>) -> Vec<Link<'e>> {
-    let mut links = Vec::new();
-    let acquired = first_of(
-        story.owners.iter().flat_map(|owner| owner.says.iter().copied()),
-        |said| match said {
-            Says::Owner(OwnerSays::Acquired { token, .. }) => *token,
-            _ => None,
-        },
-    );
-    let wrote = first_of(
-        story.owners.iter().flat_map(|owner| owner.says.iter().copied()),
-        |said| match said {
-            Says::Owner(OwnerSays::Wrote { token, .. }) => *token,
-            _ => None,
-        },
-    );
-    let written = first_of(story.of(SourceKind::Resource), |said| match said {
-        Says::Resource(ResourceSays::Write {
-            token,
-            decision: Decision::Accepted,
-            ..
-        }) => *token,
-        _ => None,
-    });
-    let mut link = |cause: Option<&&'e Record>, effect: Option<&&'e Record>, tied| {
-        if let (Some(cause), Some(effect)) = (cause, effect) {
-            links.push(Link { cause, effect, tied });
-        }
-    };
-    for grant in story.grants.iter().filter(|grant| !grant.is_session && grant.sure) {
-        let Some(token) = grant.token else { continue };
-        link(Some(&grant.begun), acquired.get(&token), true);
-        link(Some(&grant.begun), written.get(&token), true);
-    }
-    for (token, begun) in &acquired {
-        link(Some(begun), written.get(token), true);
-        link(written.get(token), wrote.get(token), false);
-    }
-    by_moment(story, &mut links);
-    links
-}
-
-/// The first record of each token.
-fn first_of<'e>(
-    records: impl Iterator<Item = &'e Record>,
-    token: impl Fn(&Says) -> Option<Token>,
-) -> BTreeMap<Token, &'e Record> {
-    let mut first = BTreeMap::new();
-    for record in records {
-        if let Some(token) = token(&record.says) {
-            first.entry(token).or_insert(record);
-        }
-    }
-    first
-}
-
-/// Where no token ties them: what an owner says soon after the store, and the resource soon after the owner. Any two
-/// moments may be near each other by chance, those at which a lease changes hands seldom are.
-fn by_moment<'e>(story: &Story<'e>, links: &mut Vec<Link<'e>>) {
-    for (index, owner) in story.owners.iter().enumerate() {
-        let changes: Vec<&'e Record> = owner
-            .says
-            .iter()
-            .copied()
-            .filter(|record| {
-                matches!(
-                    record.says,
-                    Says::Owner(
-                        OwnerSays::Acquired { .. } | OwnerSays::Released { .. } | OwnerSays::SessionOpened { .. }
-                    )
-                )
-            })
-            .collect();
-        let begun = story
-            .grants
-            .iter()
-            .filter(|grant| grant.owner == Some(index))
-            .map(|grant| grant.begun);
-        // A lease that another waits for is his as soon as it is over.
-        let ended = story.grants.iter().filter_map(|grant| grant.end.map(|end| end.by));
-        for cause in begun.chain(ended) {
-            links.extend(changes.iter().map(|effect| Link {
-                cause,
-                effect,
-                tied: false,
-            }));
-        }
-        let first_write = story
-            .of(SourceKind::Resource)
-            .find(|record| super::grant::writer(story, record) == Some(index));
-        if let (Some(effect), Some(cause)) = (first_write, changes.first()) {
-            links.push(Link {
-                cause,
-                effect,
-                tied: false,
-            });
-        }
-    }
 }
