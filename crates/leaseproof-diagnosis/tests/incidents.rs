@@ -9,7 +9,7 @@ mod schema;
 use leaseproof_diagnosis::{Asked, diagnose};
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::input::Input;
-use leaseproof_evidence::options::Options;
+use leaseproof_evidence::options::{GivenOffset, Options};
 use leaseproof_evidence::read;
 use leaseproof_model::budget::Budget;
 use leaseproof_model::diagnosis::{Confidence, Diagnosis, Seen};
@@ -29,6 +29,9 @@ struct Expect {
     /// TTL, heartbeat, worst pause in ms.
     #[serde(default)]
     plan: Option<[u64; 3]>,
+    /// What is known of the clock of a file.
+    #[serde(default)]
+    offsets: Vec<Offset>,
     /// `certainly`, `possibly`, `none seen`, `cannot tell`.
     breach: Option<String>,
     /// Codes that must be among the broken promises.
@@ -54,6 +57,14 @@ struct Expect {
     says: Vec<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Offset {
+    file: String,
+    ahead_ms: i64,
+    error_ms: u64,
+}
+
 fn answer(folder: &Path, expect: &Expect) -> Diagnosis {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -67,6 +78,15 @@ fn answer(folder: &Path, expect: &Expect) -> Diagnosis {
     let inputs: Vec<Input> = files.into_iter().map(Input::Path).collect();
     let options = Options {
         key: expect.key.clone(),
+        offsets: expect
+            .offsets
+            .iter()
+            .map(|it| GivenOffset {
+                host: it.file.clone(),
+                ahead: it.ahead_ms * 1_000_000,
+                error: Duration::from_millis(it.error_ms),
+            })
+            .collect(),
         ..Options::default()
     };
     let evidence = read(&inputs, &options);

@@ -105,6 +105,12 @@ impl<'e> Story<'e> {
         self.timeline.place(self.evidence, record)
     }
 
+    /// A moment that the record tells of by its writer's clock, such as a deadline.
+    #[must_use]
+    pub fn told_by(&self, record: &Record, wall: Interval) -> Interval {
+        self.timeline.told_by(self.evidence, record, wall)
+    }
+
     /// Whether `a` was before `b`. Lines of one file keep their order.
     #[must_use]
     pub fn before(&self, a: &Record, b: &Record) -> Truth {
