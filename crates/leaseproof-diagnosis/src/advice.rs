@@ -74,6 +74,10 @@ pub fn advice(cause: &str) -> (&'static str, &'static str) {
             "keep leases and token counters in a store that persists them and evicts nothing (appendonly yes, maxmemory-policy noeviction)",
             RESTART,
         ),
+        "store-moved" => (
+            "find out which it was, a restart or a failover, from the store's own log: after either, what had been granted need not be known any more, and a fence at the resource refuses what comes late",
+            RESTART,
+        ),
         "clock-stepped" => (
             "let clocks slew on stores whose leases hang on the wall clock, and alarm on steps",
             "don't step the clock back by hand: it lengthens every lease",

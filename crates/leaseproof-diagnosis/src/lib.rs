@@ -28,7 +28,7 @@ pub use breach::breach;
 
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::evidence::Evidence;
-use leaseproof_model::diagnosis::{Cited, Confidence, DIAGNOSIS_SCHEMA, Diagnosis, NotUnderstood, Seen};
+use leaseproof_model::diagnosis::{Breach, Cited, Confidence, DIAGNOSIS_SCHEMA, Diagnosis, NotUnderstood, Seen};
 use leaseproof_model::verdict::Verdict;
 use story::Story;
 
@@ -42,22 +42,22 @@ pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diag
         asked,
     );
     let mut breach = breach(&story);
-    let mut causes = causes::causes(&story, &breach);
+    let mut causes = match story.keys.is_nowhere {
+        true => Vec::new(),
+        false => causes::causes(&story, &breach),
+    };
     let mut notes = notes::notes(&story);
     if let Some((evidence, moved)) = &zones {
         // What hangs on a guess is not certain.
         for cause in &mut causes {
             cause.confidence = cause.confidence.max(Confidence::Likely);
         }
-        if breach.seen == Seen::NoneSeen {
-            breach.seen = Seen::CannotTell;
-            breach.says = format!("{}, if the zones are right that were guessed", breach.says);
-        }
+        doubt(&mut breach);
         notes.insert(0, zones::note(evidence, moved));
     }
     Diagnosis {
         schema: DIAGNOSIS_SCHEMA.to_owned(),
-        key: story.key.clone(),
+        key: story.keys.asked.clone(),
         verdict: match breach.seen {
             Seen::Certainly => Verdict::Violated,
             Seen::NoneSeen => Verdict::Proven,
@@ -73,6 +73,35 @@ pub fn diagnose(evidence: &Evidence, timeline: &Timeline, asked: &Asked) -> Diag
         breach,
         causes,
     }
+}
+
+/// A breach that is put together of several files' lines, and the absence of one, hang on the zones that were guessed.
+fn doubt(breach: &mut Breach) {
+    for it in &mut breach.broken {
+        let several = it
+            .evidence
+            .iter()
+            .any(|line| it.evidence.first().is_some_and(|first| first.file != line.file));
+        it.seen = if several { it.seen.max(Seen::Possibly) } else { it.seen };
+    }
+    breach.broken.sort_by_key(|it| it.seen);
+    let still = breach.broken.first().is_some_and(|it| it.seen == Seen::Certainly);
+    let (seen, says) = match (breach.seen, breach.broken.first()) {
+        (Seen::Certainly, Some(first)) if still => (Seen::Certainly, first.says.clone()),
+        (Seen::Certainly, Some(first)) => (
+            Seen::Possibly,
+            format!(
+                "it may be that {}, if the zones are right that were guessed",
+                first.says
+            ),
+        ),
+        (Seen::NoneSeen, _) => (
+            Seen::CannotTell,
+            format!("{}, if the zones are right that were guessed", breach.says),
+        ),
+        _ => return,
+    };
+    (breach.seen, breach.says) = (seen, says);
 }
 
 fn not_understood(story: &Story<'_>) -> Vec<NotUnderstood> {

@@ -16,7 +16,7 @@ pub fn missing(story: &Story<'_>, breach: &Breach, causes: &[Cause]) -> Vec<Miss
             how,
         });
     };
-    let key = story.key.as_deref().unwrap_or("KEY");
+    let key = story.keys.asked.as_deref().unwrap_or("KEY");
     let has = |kind: SourceKind| story.of(kind).next().is_some();
     if breach.covered.store.is_empty() {
         for (what, how) in store_commands(story, key) {

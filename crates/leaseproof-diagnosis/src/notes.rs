@@ -14,6 +14,8 @@ use std::time::Duration;
 pub fn notes(story: &Story<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     clocks(story, &mut notes);
+    notes.extend(story.keys.database_note());
+    notes.extend(nobody(story));
     slow_log(story, &mut notes);
     jumps(story, &mut notes);
     gap_against_margin(story, &mut notes);
@@ -69,6 +71,17 @@ fn nobodys(story: &Story<'_>, notes: &mut Vec<String>) {
     }
 }
 
+/// An owner that is asked about, and that nobody is.
+fn nobody(story: &Story<'_>) -> Option<String> {
+    let asked = story.asked.owner.as_deref()?;
+    let names: Vec<&str> = story.owners.iter().map(|owner| &*owner.name).collect();
+    let known = story.owners.iter().any(|owner| owner.answers_to(asked));
+    (!known).then(|| match names.is_empty() {
+        true => format!("--owner {asked}: no owner speaks in these files"),
+        false => format!("--owner {asked}: no owner is called so; there are {}", names.join(", ")),
+    })
+}
+
 fn clocks(story: &Story<'_>, notes: &mut Vec<String>) {
     let files = &story.evidence.files;
     let named = |wanted: &dyn Fn(&leaseproof_evidence::clock::FileClock) -> bool| -> Vec<String> {
@@ -99,7 +112,12 @@ fn clocks(story: &Story<'_>, notes: &mut Vec<String>) {
             loose.join(", ")
         ));
     }
-    if story.timeline.one_clock_assumed {
+    if let Some(says) = story.concord.contradiction() {
+        notes.push(says.to_owned());
+    }
+    if let Some(says) = story.concord.unshown() {
+        notes.push(says.to_owned());
+    } else if story.timeline.one_clock_assumed {
         notes.push("not all files name a host: those without one are taken to be of one clock (if they are not: --offset FILE=+12ms±3ms)".to_owned());
     }
 }

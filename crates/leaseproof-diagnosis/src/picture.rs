@@ -4,7 +4,7 @@
 
 use crate::story::Story;
 use crate::story::act::ActKind;
-use crate::story::grant::{EndKind, Grant};
+use crate::story::grant::{EndKind, Grant, is_look};
 use crate::story::loss::is_loss;
 use crate::story::stop::{How, Stop, Who};
 use crate::words::{clock, document, span};
@@ -146,8 +146,11 @@ fn granted(story: &Story<'_>, grant: &Grant<'_>) -> Option<Part> {
                 EndKind::Overtaken => "another has it from then on",
                 EndKind::Deleted => "deleted",
             };
-            end.at
-                .map_or_else(|| format!("; {how}"), |at| format!("; {how} at {}", clock(at)))
+            match (end.at, story.at(end.by)) {
+                (_, Some(seen)) if is_look(end.by) => format!("; {how} by {}, when somebody looked", clock(seen)),
+                (Some(at), _) => format!("; {how} at {}", clock(at)),
+                (None, _) => format!("; {how}"),
+            }
         }
     };
     let from = match unseen {
@@ -265,7 +268,7 @@ fn stopped(story: &Story<'_>, stop: &Stop<'_>) -> Option<Part> {
         How::AllocationStall => (PartKind::Stop, "a thread waited for memory".to_owned()),
         How::Paused { how } => (PartKind::Stop, how.to_string()),
         How::Suspended => (PartKind::Stop, "the machine slept".to_owned()),
-        How::MachineStalled { what } | How::WokeLate { what } | How::StoreLate { what } => {
+        How::MachineStalled { what } | How::WokeLate { what } | How::StoreLate { what } | How::Unanswered { what } => {
             (PartKind::Stop, crate::redact::shown(what))
         }
         How::Throttled { share } => (

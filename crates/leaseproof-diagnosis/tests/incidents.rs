@@ -9,10 +9,10 @@ mod schema;
 use leaseproof_diagnosis::{Asked, diagnose};
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::input::Input;
-use leaseproof_evidence::options::Options;
+use leaseproof_evidence::options::{GivenOffset, Options};
 use leaseproof_evidence::read;
 use leaseproof_model::budget::Budget;
-use leaseproof_model::diagnosis::{Confidence, Diagnosis};
+use leaseproof_model::diagnosis::{Confidence, Diagnosis, Seen};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -29,11 +29,17 @@ struct Expect {
     /// TTL, heartbeat, worst pause in ms.
     #[serde(default)]
     plan: Option<[u64; 3]>,
+    /// What is known of the clock of a file.
+    #[serde(default)]
+    offsets: Vec<Offset>,
     /// `certainly`, `possibly`, `none seen`, `cannot tell`.
     breach: Option<String>,
     /// Codes that must be among the broken promises.
     #[serde(default)]
     broken: Vec<String>,
+    /// Codes of which the answer must not be certain.
+    #[serde(default)]
+    doubtful: Vec<String>,
     /// The first cause; empty: none at all.
     first: Option<String>,
     #[serde(default)]
@@ -54,6 +60,14 @@ struct Expect {
     never_says: Vec<String>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Offset {
+    file: String,
+    ahead_ms: i64,
+    error_ms: u64,
+}
+
 fn answer(folder: &Path, expect: &Expect) -> Diagnosis {
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
         .unwrap()
@@ -67,6 +81,15 @@ fn answer(folder: &Path, expect: &Expect) -> Diagnosis {
     let inputs: Vec<Input> = files.into_iter().map(Input::Path).collect();
     let options = Options {
         key: expect.key.clone(),
+        offsets: expect
+            .offsets
+            .iter()
+            .map(|it| GivenOffset {
+                host: it.file.clone(),
+                ahead: it.ahead_ms * 1_000_000,
+                error: Duration::from_millis(it.error_ms),
+            })
+            .collect(),
         ..Options::default()
     };
     let evidence = read(&inputs, &options);
@@ -117,6 +140,12 @@ fn wrong(expect: &Expect, got: &Diagnosis) -> Vec<String> {
     for code in &expect.broken {
         if !got.breach.broken.iter().any(|it| it.rule == *code) {
             wrong.push(format!("{code} is not broken"));
+        }
+    }
+    for code in &expect.doubtful {
+        let seen = got.breach.broken.iter().find(|it| it.rule == *code).map(|it| it.seen);
+        if seen != Some(Seen::Possibly) {
+            wrong.push(format!("{code} is {seen:?} and not possibly"));
         }
     }
     for id in &expect.also {

@@ -9,6 +9,7 @@
 //! - [`record`]: one line's meaning: [`place`], [`when`], what it [`says`]
 //! - [`clock`]: files and hosts laid on one timeline, with what is not known about it
 
+pub mod bundle;
 pub mod clock;
 mod envelope;
 pub mod evidence;

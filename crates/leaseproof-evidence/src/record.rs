@@ -24,6 +24,9 @@ pub struct Author {
     /// The thread.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<Arc<str>>,
+    /// The database of the server (Redis numbers them); `None`: the first, or the line does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub database: Option<u32>,
 }
 
 /// One thing that a file says. A line may say several.

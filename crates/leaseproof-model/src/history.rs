@@ -68,6 +68,20 @@ pub struct Header {
     /// What had to be offered: judging again must not forget it.
     #[serde(default)]
     pub require: Vec<ScenarioId>,
+    /// The key that a look was at, with every byte that is no visible text written as `\xNN`; none in a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+}
+
+impl Header {
+    /// The run of a record that `inspect` has kept: no run of `verify` is called so.
+    pub const LOOK: &str = "inspect";
+
+    /// Whether it is the record of a look, and of no run.
+    #[must_use]
+    pub fn is_look(&self) -> bool {
+        self.run == Self::LOOK
+    }
 }
 
 /// The schema of `events.jsonl`.

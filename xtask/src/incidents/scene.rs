@@ -312,6 +312,10 @@ impl Scene {
             owners.push((format!("{}.log", owner.name), owner.log(&self.draw).into_bytes()));
         }
         let ended_ns = wall_now();
+        // Whoever gathers evidence copies the owners' logs, and then the store's record, a renewal later. A record that goes on
+        // for seconds after the owners were ended with the scene would show owners that gave no sign of life any more.
+        self.sleep(self.draw.heartbeat_ms + 100);
+        self.store.gather();
         let mut runtime = Vec::new();
         for owner in &self.owners {
             runtime.extend(std::fs::read(&owner.gc_log).map(|bytes| (format!("{}-gc.log", owner.name), bytes)));

@@ -34,6 +34,10 @@ pub struct Store {
     servers: Vec<Process>,
     /// What records it from outside: MONITOR, a watch.
     recorder: Option<Process>,
+    /// When its record was taken.
+    gathered_ns: i64,
+    /// Its append-only files as they were then.
+    journal: Vec<(String, Vec<u8>)>,
     shim: Option<Arc<ShimFile>>,
 }
 
@@ -116,6 +120,8 @@ impl Store {
             warden: warden.clone(),
             servers: Vec::new(),
             recorder: None,
+            gathered_ns: i64::MAX,
+            journal: Vec::new(),
             shim,
         };
         for number in 0..store.members() {
@@ -416,6 +422,25 @@ impl Store {
         Ok(())
     }
 
+    /// The record ends here; what it says of itself later is left out.
+    pub fn gather(&mut self) {
+        self.gathered_ns = wall_now();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.end();
+        }
+        for entry in std::fs::read_dir(self.dir.join("appendonlydir"))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".incr.aof") {
+                self.journal
+                    .extend(std::fs::read(entry.path()).map(|bytes| (name, bytes)));
+            }
+        }
+    }
+
     /// The files that it leaves: name and text. Ends it.
     pub fn files(mut self, began_ns: i64) -> Vec<(String, Vec<u8>)> {
         let mut files = Vec::new();
@@ -430,8 +455,7 @@ impl Store {
                 self.cli(&["slowlog", "get", "32"]).into_bytes(),
             ));
         }
-        if let Some(mut recorder) = self.recorder.take() {
-            recorder.end();
+        if let Some(recorder) = self.recorder.take() {
             let lines = recorder.lines();
             if self.kind == "redis" {
                 let mut text = std::fs::read_to_string(self.dir.join("recorded-before")).unwrap_or_default();
@@ -445,8 +469,13 @@ impl Store {
                 files.push(("etcd-watch.txt".to_owned(), text.into_bytes()));
             }
         }
+        // What it says of its own end with the scene is no part of the incident.
+        let until = self.gathered_ns;
         let own = |process: &Process| -> String {
-            let lines = process.lines().into_iter().filter(|it| it.wall_ns >= began_ns);
+            let lines = process
+                .lines()
+                .into_iter()
+                .filter(|it| it.wall_ns >= began_ns && it.wall_ns <= until);
             lines.map(|it| it.text + "\n").collect()
         };
         for server in &mut self.servers {
@@ -463,16 +492,7 @@ impl Store {
                 files.extend(std::fs::read(entry.path()).map(|bytes| (name, bytes)));
             }
         }
-        for entry in std::fs::read_dir(self.dir.join("appendonlydir"))
-            .into_iter()
-            .flatten()
-            .flatten()
-        {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".incr.aof") {
-                files.extend(std::fs::read(entry.path()).map(|bytes| (name, bytes)));
-            }
-        }
+        files.append(&mut self.journal);
         files
     }
 }

@@ -2,6 +2,8 @@
 
 use super::draw::{Draw, Herring, Part, Style};
 use super::fault::Proof;
+use super::look::Seen;
+use super::resource::Write;
 use super::scene::{Played, lost, taken_over};
 use super::table::{Answer, By, Fault, Needs};
 use super::words::iso;
@@ -47,6 +49,10 @@ pub struct Breach {
     /// no more than that, and from when on it is charged depends on what its owner could know.
     #[serde(default)]
     pub after_loss: usize,
+    /// So many of its writes lie in a span in which our own look at the store was late, and its grant ended or was taken
+    /// over somewhere in it: nobody knows whether they came before or after.
+    #[serde(default)]
+    pub untold: usize,
     /// No more than the one that was under way at the thaw.
     pub straddling_only: bool,
     /// The tokens of the grants, where there are any, in their order.
@@ -131,6 +137,19 @@ impl Truth {
     }
 }
 
+/// A look that comes this much after the one before (ns) leaves the order of what lies between open: looks usually come every
+/// few hundredths of a second, and a write within that is under way.
+const LATE_LOOK: i64 = 100_000_000;
+
+/// The first owner's writes in the span in which a change must lie, where the look that shows it came late.
+fn untold(writes: &[Write], change: &Seen) -> usize {
+    if change.latest - change.earliest < LATE_LOOK {
+        return 0;
+    }
+    let within = |it: &&Write| it.owner == "worker-a" && it.wall_ns > change.earliest && it.wall_ns <= change.latest;
+    writes.iter().filter(within).count()
+}
+
 fn breach(played: &Played) -> Breach {
     let mut breach = Breach {
         tokens: played.seen.iter().filter_map(|it| it.token).collect(),
@@ -156,8 +175,10 @@ fn breach(played: &Played) -> Breach {
             .iter()
             .filter(|it| it.owner == "worker-a" && it.wall_ns > gone.latest && again.is_none_or(|at| it.wall_ns < at))
             .count();
+        breach.untold = untold(&played.writes, gone);
         return breach;
     };
+    breach.untold = untold(&played.writes, over);
     let next_wrote = played
         .writes
         .iter()
@@ -200,7 +221,7 @@ fn verdicts(draw: &Draw, breach: &Breach) -> Vec<String> {
             &["violated", "proven", "cannot-tell"]
         }
         (false, _) if draw.kind.needs == Needs::LateAct => &["violated"],
-        (false, _) if breach.after_loss > 0 => &["violated", "proven", "cannot-tell"],
+        (false, _) if breach.after_loss > 0 || breach.untold > 0 => &["violated", "proven", "cannot-tell"],
         // What the store did to the lease: its tokens may go back (LP003).
         (false, _)
             if matches!(
@@ -252,10 +273,10 @@ fn also(draw: &Draw, breach: &Breach) -> Vec<Answer> {
     let mut say = |rule: &str, boundaries: &[&str]| {
         also.extend(boundaries.iter().map(|it| Answer(rule.to_owned(), (*it).to_owned())));
     };
-    if breach.after_loss > 1 {
+    if breach.after_loss + breach.untold > 1 {
         say("LP004", &["lock-client"]);
     }
-    if breach.acted_late {
+    if breach.acted_late || breach.untold > 0 {
         for rule in ["LP001", "LP004"] {
             say(rule, &["lock-client"]);
         }
@@ -300,4 +321,41 @@ fn also(draw: &Draw, breach: &Breach) -> Vec<Answer> {
         say("LP016", &["lock-client"]);
     }
     also
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn writes() -> Vec<Write> {
+        let at = [1_000, 1_100, 1_200, 1_300, 1_400];
+        at.map(|ms| Write {
+            owner: "worker-a".to_owned(),
+            wall_ns: ms * 1_000_000,
+            token: None,
+            accepted: true,
+            peer: ([127, 0, 0, 1], 1).into(),
+        })
+        .into()
+    }
+
+    fn gone(earliest: i64, latest: i64) -> Seen {
+        Seen {
+            earliest: earliest * 1_000_000,
+            latest: latest * 1_000_000,
+            holder: None,
+            token: None,
+        }
+    }
+
+    #[test]
+    fn writes_under_a_prompt_look_ok() {
+        assert_eq!(untold(&writes(), &gone(1_190, 1_215)), 0);
+    }
+
+    /// An incident of seed 2026: the look came 0.8 s late, and the truth said that nobody wrote late, which nobody knew.
+    #[test]
+    fn writes_under_a_late_look_bad() {
+        assert_eq!(untold(&writes(), &gone(1_050, 1_350)), 3);
+    }
 }

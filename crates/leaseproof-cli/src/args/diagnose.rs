@@ -10,8 +10,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub struct DiagnoseArgs {
-    /// Files, folders and tar archives, packed (gz, zst) or not; `-` reads stdin; a kept run of `verify`. Without any: the
-    /// checklist.
+    /// Files, folders and tar archives, packed (gz, zst) or not; `-` reads stdin; what `inspect --save`
+    /// has left; a kept run of `verify`. Without any: the checklist.
     #[arg(value_name = "FILES")]
     pub files: Vec<PathBuf>,
 

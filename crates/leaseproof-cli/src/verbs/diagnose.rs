@@ -7,6 +7,7 @@ use crate::args::DiagnoseArgs;
 use crate::faces::{Reading, checklist, width};
 use leaseproof_check::plan::Place;
 use leaseproof_diagnosis::{Asked, bundle, diagnose};
+use leaseproof_evidence::bundle::Bundle;
 use leaseproof_evidence::input::Input;
 use leaseproof_evidence::patterns::Patterns;
 use leaseproof_evidence::read_with;
@@ -16,8 +17,7 @@ use leaseproof_model::budget::Budget;
 use leaseproof_model::diagnosis::Diagnosis;
 use leaseproof_model::verdict::Verdict;
 use leaseproof_report::terminal::{TerminalStyle, diagnosis};
-use std::fs::File;
-use std::io::{IsTerminal as _, Read as _};
+use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -163,11 +163,9 @@ fn inputs(files: &[PathBuf]) -> Vec<Input> {
         .collect()
 }
 
-/// A folder that `verify` has left, by the first line of its record: others have an `events.jsonl`, too.
+/// A folder that `verify` has left. What `inspect` has left is evidence like any other.
 fn is_run(path: &Path) -> bool {
-    let mut head = Vec::new();
-    let read = File::open(path.join("events.jsonl")).and_then(|file| file.take(256).read_to_end(&mut head));
-    read.is_ok() && String::from_utf8_lossy(&head).contains("leaseproof.events/")
+    leaseproof_evidence::bundle::of(path) == Some(Bundle::Run)
 }
 
 /// A run has a picture of its own: the page is `verify`'s.

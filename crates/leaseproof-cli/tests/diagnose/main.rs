@@ -184,3 +184,29 @@ fn a_kept_run_gets_the_verdict_of_verify() {
         );
     }
 }
+
+#[test]
+fn a_look_is_evidence_and_a_kept_run_beside_it_is_named() {
+    let look = incident("inspect-bundle-stopped-bad").join("look");
+    let output = run(Path::new("."), &["diagnose", look.to_str().unwrap()], "");
+    let text = out(&output);
+    assert_eq!(output.status.code(), Some(3), "{text}");
+    assert!(
+        text.contains("stopped-from-outside") && !text.contains("run of `verify`"),
+        "{text}"
+    );
+    // Both in one folder: the look is read, and the run is said to be one.
+    let dir = tempfile::tempdir().unwrap();
+    let kept = dir.path().join("run");
+    std::fs::create_dir(&kept).unwrap();
+    std::fs::create_dir(dir.path().join("look")).unwrap();
+    for file in ["events.jsonl", "inspect.json"] {
+        std::fs::copy(look.join(file), dir.path().join("look").join(file)).unwrap();
+    }
+    let header = r#"{"header":{"schema":"leaseproof.events/1","run":"20261201-110000","seed":1,"version":"0.1.0"}}"#;
+    std::fs::write(kept.join("events.jsonl"), header).unwrap();
+    let output = run(dir.path(), &["diagnose", "."], "");
+    let text = out(&output).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("stopped-from-outside"), "{text}");
+    assert!(text.contains("./run is a kept run of verify"), "{text}");
+}

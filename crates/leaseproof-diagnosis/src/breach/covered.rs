@@ -73,6 +73,7 @@ pub fn no_doubt(story: &Story<'_>) -> Result<(), String> {
             ));
         }
     }
+    strangers(story)?;
     if crate::causes::renewals_unapplied(story) {
         return Err("an owner logs renewals that the store's record does not have".to_owned());
     }
@@ -96,6 +97,45 @@ pub fn no_doubt(story: &Story<'_>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Writes behind a loss, of which nothing says whose they are: they may be those of who lost it.
+fn strangers(story: &Story<'_>) -> Result<(), String> {
+    let ended = story
+        .grants
+        .iter()
+        .filter(|grant| grant.was_lost())
+        .filter_map(|grant| grant.end?.at);
+    let taken = takeovers(story).into_iter().filter_map(|it| story.at(it.taken));
+    let Some(from) = ended.chain(taken).map(|at| at.earliest).min() else {
+        return Ok(());
+    };
+    let after = story.acts.iter().filter(|act| {
+        act.owner.is_none()
+            && matches!(act.kind, ActKind::WriteSeen(Decision::Accepted | Decision::Unknown))
+            && story.at(act.by).is_none_or(|at| at.latest >= from)
+    });
+    match after.count() {
+        0 => Ok(()),
+        count => Err(format!(
+            "whose {count} writes are that the resource took after a loss is not on record"
+        )),
+    }
+}
+
+/// The order across the files is no guess.
+pub fn one_clock(story: &Story<'_>) -> Result<(), String> {
+    if let Some(says) = story.concord.contradiction() {
+        return Err(says.to_owned());
+    }
+    let loose: Vec<String> = story.concord.loose().into_iter().map(|file| story.name(file)).collect();
+    if loose.is_empty() {
+        return Ok(());
+    }
+    Err(format!(
+        "nothing shows that the clock of {} is that of the others",
+        loose.join(", ")
+    ))
 }
 
 /// Owner, store and resource are covered for the window, or what is missing of them.

@@ -28,6 +28,19 @@ const MOST: usize = 8;
 /// Was there a breach.
 #[must_use]
 pub fn breach(story: &Story<'_>) -> Breach {
+    let covered = covered::covered(story);
+    if story.keys.is_nowhere {
+        return Breach {
+            seen: Seen::CannotTell,
+            says: format!(
+                "no line names the key {}: the files speak of {}",
+                story.keys.asked.as_deref().unwrap_or_default(),
+                story.keys.others()
+            ),
+            broken: Vec::new(),
+            covered,
+        };
+    }
     let mut broken = Vec::new();
     tokens::stale_writes(story, &mut broken);
     tokens::tokens_go_back(story, &mut broken);
@@ -37,8 +50,9 @@ pub fn breach(story: &Story<'_>) -> Breach {
     told::swallowed(story, &mut broken);
     told::two_believers_by_word(story, &mut broken);
     broken.sort_by_key(|it: &BreachSeen| (it.seen, it.rule.clone()));
-    let covered = covered::covered(story);
-    let whole = covered::covers_all(story, &covered).and_then(|()| covered::no_doubt(story));
+    let whole = covered::covers_all(story, &covered)
+        .and_then(|()| covered::no_doubt(story))
+        .and_then(|()| covered::one_clock(story));
     let seen = match broken.first().map(|it| it.seen) {
         Some(Seen::Certainly) => Seen::Certainly,
         Some(_) => Seen::Possibly,
@@ -75,10 +89,12 @@ fn add(
     (tokens, owners): (BTreeSet<Token>, BTreeSet<String>),
     lines: &[&Record],
 ) {
+    // Lines of files whose clocks are only taken to agree have an order that is only taken, too.
+    let guessed = story.concord.is_guessed(lines.iter().map(|record| record.place.file));
     broken.push(BreachSeen {
         rule: rule.code.to_owned(),
         name: rule.name.to_owned(),
-        seen,
+        seen: if guessed { seen.max(Seen::Possibly) } else { seen },
         says,
         when: when.map(document),
         tokens: tokens.into_iter().map(|token| token.0).collect(),

@@ -106,6 +106,7 @@ pub fn causes(story: &Story<'_>, breach: &Breach) -> Vec<Cause> {
         before_its_time(&mut drafts);
     }
     exclude(&mut drafts);
+    doubt(story, &mut drafts);
     let numbers = margin::is_the_numbers(story, &drafts);
     drafts.sort_by_key(|draft| {
         let first = numbers && draft.id == "budget-invalid";
@@ -178,6 +179,33 @@ fn exclude(drafts: &mut [Draft]) {
     if several {
         for draft in drafts.iter_mut().filter(|draft| sure(draft)) {
             draft.confidence = Confidence::Likely;
+        }
+    }
+}
+
+/// What hangs on the order of lines whose clocks are only taken to agree is not certain, and where lines show that the
+/// clocks are apart, it is hardly likely.
+fn doubt(story: &Story<'_>, drafts: &mut [Draft]) {
+    let apart = story.concord.contradiction().is_some();
+    let lost = story.loss.as_ref().map(|loss| {
+        let grant = loss.grant.and_then(|index| story.grants.get(index));
+        let store = grant.map(|grant| grant.end.map_or(grant.begun, |end| end.by).place.file);
+        let owner = loss.owner.and_then(|index| story.owners.get(index));
+        (store, owner.map(|owner| owner.files.clone()).unwrap_or_default())
+    });
+    for draft in drafts {
+        let mut files = story.files_named(draft.evidence.iter().map(|line| &*line.file));
+        if let (Part::Trigger, Some((store, owner))) = (draft.part, &lost) {
+            // It is the cause of a loss whose moment the store tells.
+            files.extend(store);
+            files.extend(owner);
+        }
+        if story.concord.is_guessed(files.into_iter()) {
+            draft.confidence = draft.confidence.max(if apart {
+                Confidence::Possible
+            } else {
+                Confidence::Likely
+            });
         }
     }
 }

@@ -23,7 +23,7 @@ type Thread = (FileId, Option<u32>, Option<Arc<str>>);
 pub fn causes(story: &Story<'_>) -> Vec<Draft> {
     let mut threads: BTreeMap<Thread, Vec<(&Record, &str)>> = BTreeMap::new();
     for owner in &story.owners {
-        for record in &owner.says {
+        for record in owner.says.iter().chain(&owner.others) {
             let key = match &record.says {
                 Says::Owner(
                     OwnerSays::Renewed { key: Some(key), .. }

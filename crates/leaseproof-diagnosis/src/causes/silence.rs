@@ -60,9 +60,12 @@ fn nowhere(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> bool {
     if story.owners.get(index).is_some_and(Owner::is_mute) {
         return false;
     }
-    let both = all
-        .iter()
-        .any(|other| other.who == stop.who && other.file != stop.file && fit(story, other) == Fit::Covers);
+    let both = all.iter().any(|other| {
+        other.who == stop.who
+            && other.file != stop.file
+            && is_of_one_file(story, other)
+            && fit(story, other) == Fit::Covers
+    });
     let merged = rhythm(story, index, began).is_some_and(|usual| nanos(stop.shortest()) > usual.saturating_mul(5))
         && resource_went_on(story, at);
     let waited = match waited(story, index, began) {
@@ -74,6 +77,17 @@ fn nowhere(story: &Story<'_>, stop: &Stop<'_>, all: &[&Stop<'_>]) -> bool {
         && !waited
         && overdue(story).is_none()
         && store_worked(story).is_some()
+}
+
+/// Whether it is a gap in one file, and not one in all that the owner did, which is the same silence once more.
+fn is_of_one_file(story: &Story<'_>, stop: &Stop<'_>) -> bool {
+    let from = stop.lines.first().map(|line| line.place);
+    story.evidence.file(stop.file).is_some_and(|file| {
+        file.gaps
+            .widest
+            .iter()
+            .any(|gap| Some(gap.from) == from && gap.took == stop.took)
+    })
 }
 
 /// What the owner did while its lease ran out, and surely within the silence.

@@ -175,7 +175,8 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
     });
     let ran = owner_ran(story);
     let client_ran = heard.is_some() || !ran.is_empty();
-    let unheard = matches!(stop.how, How::Unheard { .. });
+    // Who looks from elsewhere may be cut off itself.
+    let unheard = matches!(stop.how, How::Unheard { .. } | How::Unanswered { .. });
     let confidence = match fits {
         _ if worked.is_some() => Confidence::Possible,
         // All clients may have stood still together, on one host: who runs says so. And their way may be one.
@@ -198,6 +199,7 @@ fn draft(story: &Story<'_>, stop: &Stop<'_>) -> Option<Draft> {
         .unwrap_or_default();
     let words = match &stop.how {
         How::StoreLate { what } => format!(": {what}"),
+        How::Unanswered { what } => format!(", or could not be reached from where it was looked at: {what}"),
         How::Paused { how } => format!(" ({how})"),
         How::Unheard { clients, usual } => format!(
             ": it took no request in all that time, and {} that usually asked every {} came back at once",

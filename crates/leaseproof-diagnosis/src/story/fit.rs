@@ -111,6 +111,9 @@ pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
             if !in_slices && contradicted(story, stop, loser).is_some() {
                 return Truth::No;
             }
+            if !in_slices && is_of_another_process(story, stop, loser) {
+                return Truth::No;
+            }
             if coincides(story, stop, loser) || (in_slices && alone_slowed(story, stop, loser)) {
                 Truth::Yes
             } else {
@@ -119,6 +122,21 @@ pub fn is_the_losers(story: &Story<'_>, stop: &Stop<'_>) -> Truth {
         }
     }
 }
+
+/// The same writer tells of another long stop, in which the owner gave signs: it is no writer of the owner's.
+fn is_of_another_process(story: &Story<'_>, stop: &Stop<'_>, owner: usize) -> bool {
+    let writer = |stop: &Stop<'_>| stop.lines.first().map(|line| line.author.clone());
+    story.stops.iter().any(|other| {
+        other.file == stop.file
+            && std::mem::discriminant(&other.how) == std::mem::discriminant(&stop.how)
+            && writer(other) == writer(stop)
+            && other.took >= LONG
+            && contradicted(story, other, owner).is_some()
+    })
+}
+
+/// A stop as long as this is seen in the lines of an owner that works.
+const LONG: Duration = Duration::from_secs(1);
 
 /// The owner gave far fewer signs within the span than before it, and no other owner did.
 fn alone_slowed(story: &Story<'_>, stop: &Stop<'_>, owner: usize) -> bool {
@@ -151,9 +169,14 @@ fn coincides(story: &Story<'_>, stop: &Stop<'_>, owner: usize) -> bool {
                 match (gap.span(), stop.span()) {
                     (Some(gap_at), Some(at)) => {
                         let slack = nanos(gap.took / 4);
+                        // From its last sign to the stop, and from there to its next one, is what its rhythm lets expect.
+                        let rhythm = gap.began.and_then(|began| super::asking::rhythm(story, index, began));
+                        let beyond = rhythm
+                            .map_or(i64::MAX, |it| it.saturating_mul(3))
+                            .min(nanos(gap.took / 3));
                         gap_at.earliest <= at.earliest.saturating_add(slack)
                             && gap_at.latest >= at.latest.saturating_sub(slack)
-                            && gap.took < stop.took + gap.took / 3
+                            && nanos(gap.took) < nanos(stop.took).saturating_add(beyond)
                     }
                     _ => false,
                 }
@@ -241,16 +264,13 @@ fn is_work(record: &Record) -> bool {
 
 /// Every sign of an owner's life: what it says, and what the resource got from it.
 pub fn signs_of<'s, 'e>(story: &'s Story<'e>, owner: usize) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
-    let says = story
-        .owners
-        .get(owner)
-        .map(|owner| owner.says.as_slice())
-        .unwrap_or_default();
+    let of_owner = story.owners.get(owner).into_iter();
+    let says = of_owner.flat_map(|owner| owner.says.iter().chain(&owner.others));
     let writes = story
         .acts
         .iter()
         .filter(move |act| act.owner == Some(owner) && matches!(act.kind, super::act::ActKind::WriteSeen(_)));
-    says.iter().copied().chain(writes.map(|act| act.by))
+    says.copied().chain(writes.map(|act| act.by))
 }
 
 /// By how much the lease outlived its TTL: a store that runs ends it in time, so it did not run itself, or the

@@ -2,6 +2,7 @@
 //!
 //! - [`owner`]: who the owners are, and what they say about themselves
 //! - [`mixed`]: the lines of several owners in one file
+//! - [`keys`]: which key it is about, and which lines are about another lease
 //! - [`grant`]: what the store granted to whom, and how each grant ended
 //! - [`act`]: what was done as the holder
 //! - [`sender`]: who sent a command to the store
@@ -9,14 +10,17 @@
 //! - [`numbers`]: TTL, heartbeat and the rest, and who says so
 //! - [`asking`]: whether an owner was waiting for the store
 //! - [`early`]: whether a lease ended before its time
+//! - [`concord`]: whether the files' clocks are shown to agree
 //! - [`loss`]: the one loss that is to be explained
 //! - [`fit`]: whether a stop explains that loss
 
 pub mod act;
 pub mod asking;
+pub mod concord;
 pub mod early;
 pub mod fit;
 pub mod grant;
+pub mod keys;
 pub mod loss;
 pub mod mixed;
 pub mod numbers;
@@ -27,7 +31,9 @@ pub mod stop;
 use crate::asked::Asked;
 use crate::redact::shown;
 use act::Act;
+use concord::Concord;
 use grant::Grant;
+use keys::Keys;
 use leaseproof_evidence::clock::Timeline;
 use leaseproof_evidence::evidence::Evidence;
 use leaseproof_evidence::place::{FileId, Place};
@@ -38,6 +44,7 @@ use leaseproof_model::truth::Truth;
 use loss::Loss;
 use numbers::Numbers;
 use owner::Owner;
+use std::collections::BTreeSet;
 use stop::Stop;
 
 /// The records of an incident, joined.
@@ -49,8 +56,8 @@ pub struct Story<'e> {
     pub timeline: &'e Timeline,
     /// What is asked.
     pub asked: &'e Asked,
-    /// The key that it is about.
-    pub key: Option<String>,
+    /// The key that it is about, and those that it is not about.
+    pub keys: Keys,
     /// The owners.
     pub owners: Vec<Owner<'e>>,
     /// What the store granted, in order.
@@ -63,29 +70,34 @@ pub struct Story<'e> {
     pub numbers: Numbers<'e>,
     /// What is to be explained.
     pub loss: Option<Loss<'e>>,
+    /// Whether the files' clocks are shown to agree.
+    pub concord: Concord,
 }
 
 impl<'e> Story<'e> {
     /// Joins the records.
     #[must_use]
     pub fn new(evidence: &'e Evidence, timeline: &'e Timeline, asked: &'e Asked) -> Self {
+        let keys = Keys::of(evidence, asked);
         let mut story = Self {
             evidence,
             timeline,
             asked,
-            key: grant::key_of(evidence, asked),
-            owners: owner::owners(evidence),
+            owners: owner::owners(evidence, &keys),
+            keys,
             grants: Vec::new(),
             acts: Vec::new(),
             stops: Vec::new(),
             numbers: Numbers::default(),
             loss: None,
+            concord: Concord::default(),
         };
         story.grants = grant::grants(&story);
         story.acts = act::acts(&story);
         story.numbers = numbers::numbers(&story);
         story.stops = stop::stops(&story);
         story.loss = loss::loss(&story);
+        story.concord = Concord::of(&story);
         story
     }
 
@@ -93,6 +105,12 @@ impl<'e> Story<'e> {
     #[must_use]
     pub fn at(&self, record: &Record) -> Option<Interval> {
         self.timeline.place(self.evidence, record)
+    }
+
+    /// A moment that the record tells of by its writer's clock, such as a deadline.
+    #[must_use]
+    pub fn told_by(&self, record: &Record, wall: Interval) -> Interval {
+        self.timeline.told_by(self.evidence, record, wall)
     }
 
     /// Whether `a` was before `b`. Lines of one file keep their order.
@@ -141,9 +159,14 @@ impl<'e> Story<'e> {
             .map_or_else(|| "?".to_owned(), |file| file.name.to_string())
     }
 
-    /// The records of one kind of writer.
-    pub fn of(&self, kind: SourceKind) -> impl Iterator<Item = &'e Record> + use<'e> {
-        self.evidence.records.iter().filter(move |record| record.source == kind)
+    /// The records of one kind of writer; those of other leases are left out.
+    pub fn of<'s>(&'s self, kind: SourceKind) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
+        let (writes, store) = (kind == SourceKind::Resource, kind == SourceKind::Store);
+        self.evidence.records.iter().filter(move |record| {
+            record.source == kind
+                && !(writes && self.keys.is_of_another(record))
+                && !(store && self.keys.is_of_another_database(record))
+        })
     }
 
     /// What an owner is called.
@@ -152,6 +175,17 @@ impl<'e> Story<'e> {
         owner
             .and_then(|index| self.owners.get(index))
             .map_or_else(|| "the owner".to_owned(), |owner| owner.name.clone())
+    }
+
+    /// The files of these names.
+    #[must_use]
+    pub fn files_named<'n>(&self, names: impl Iterator<Item = &'n str>) -> BTreeSet<FileId> {
+        let names: BTreeSet<&str> = names.collect();
+        let files = self.evidence.files.iter().zip(0_u32..);
+        files
+            .filter(|(file, _)| names.contains(&*file.name))
+            .map(|(_, number)| FileId(number))
+            .collect()
     }
 
     /// The files that have records of one kind of writer.

@@ -1,5 +1,6 @@
 //! Who the owners are. A name in one file and a name in another are one owner only where the text says so.
 
+use super::keys::Keys;
 use leaseproof_evidence::evidence::Evidence;
 use leaseproof_evidence::place::FileId;
 use leaseproof_evidence::record::{Author, Record, SourceKind};
@@ -25,8 +26,10 @@ pub struct Owner<'e> {
     pub hosts: BTreeSet<Arc<str>>,
     /// Its containers.
     pub containers: BTreeSet<Arc<str>>,
-    /// What it says of itself, in its order.
+    /// What it says of itself, in its order, but for other leases.
     pub says: Vec<&'e Record>,
+    /// What it says of other leases: signs of its life, and no more.
+    pub others: Vec<&'e Record>,
 }
 
 /// What tells two writers in one file apart.
@@ -34,7 +37,7 @@ type Writer = (FileId, Option<Arc<str>>, Option<u32>);
 
 /// The owners, each with what it says.
 #[must_use]
-pub fn owners(evidence: &Evidence) -> Vec<Owner<'_>> {
+pub fn owners<'e>(evidence: &'e Evidence, keys: &Keys) -> Vec<Owner<'e>> {
     let mut owners: Vec<(Writer, Owner<'_>)> = Vec::new();
     for record in &evidence.records {
         if record.source != SourceKind::Owner {
@@ -49,7 +52,7 @@ pub fn owners(evidence: &Evidence) -> Vec<Owner<'_>> {
             owners.len() - 1
         });
         if let Some((_, owner)) = owners.get_mut(index) {
-            owner.hear(record, said);
+            owner.hear(record, said, keys.is_of_another(record));
         }
     }
     let owners = owners.into_iter().flat_map(|(writer, owner)| match writer {
@@ -77,7 +80,7 @@ fn apart(owner: Owner<'_>) -> Vec<Owner<'_>> {
         let mut one = Owner::default();
         for record in lines {
             if let Says::Owner(said) = &record.says {
-                one.hear(record, said);
+                one.hear(record, said, false);
             }
         }
         one
@@ -120,7 +123,7 @@ fn by_resource(evidence: &Evidence) -> Vec<Owner<'_>> {
 }
 
 impl<'e> Owner<'e> {
-    fn hear(&mut self, record: &'e Record, said: &OwnerSays) {
+    fn hear(&mut self, record: &'e Record, said: &OwnerSays, of_another: bool) {
         self.files.insert(record.place.file);
         self.pids.extend(record.author.pid);
         self.hosts.extend(record.author.host.clone());
@@ -128,7 +131,7 @@ impl<'e> Owner<'e> {
         match said {
             OwnerSays::Acquired { holder, token, .. } => {
                 self.ids.extend(holder.clone());
-                self.tokens.extend(*token);
+                self.tokens.extend(token.filter(|_| !of_another));
             }
             OwnerSays::SessionOpened { session, .. } => {
                 self.ids.insert(Arc::clone(session));
@@ -138,13 +141,16 @@ impl<'e> Owner<'e> {
             }
             _ => {}
         }
-        self.says.push(record);
+        match of_another {
+            true => self.others.push(record),
+            false => self.says.push(record),
+        }
     }
 
     /// Whether it is known by its writes at the resource alone.
     #[must_use]
     pub fn is_mute(&self) -> bool {
-        self.says.is_empty()
+        self.says.is_empty() && self.others.is_empty()
     }
 
     /// Whether the store's holder, session or sender is this owner.
@@ -213,6 +219,7 @@ fn join(owners: Vec<Owner<'_>>) -> Vec<Owner<'_>> {
             known.hosts.extend(owner.hosts);
             known.containers.extend(owner.containers);
             known.says.extend(owner.says);
+            known.others.extend(owner.others);
         } else {
             joined.push(owner);
         }

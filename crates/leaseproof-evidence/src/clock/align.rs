@@ -24,7 +24,10 @@ struct Basis {
 
 /// Gives each record its moment on its writer's wall clock, as far as that is known.
 pub(crate) fn align(evidence: &mut Evidence, options: &Options) {
+    offsets_name_files(evidence, options);
     hosts(evidence);
+    unknown_offsets(evidence, options);
+    unknown_files(evidence, options);
     let anchors = std::mem::take(&mut evidence.anchors);
     let named: BTreeSet<Arc<str>> = evidence
         .files
@@ -120,6 +123,60 @@ pub(crate) fn align(evidence: &mut Evidence, options: &Options) {
         });
     }
     evidence.anchors = anchors;
+}
+
+/// An offset may name a file: it is then a host of its own, unless the user said which.
+fn offsets_name_files(evidence: &mut Evidence, options: &Options) {
+    for file in evidence.files.iter_mut().filter(|file| file.clock.host.is_none()) {
+        let given = options
+            .offsets
+            .iter()
+            .find(|offset| is_path_end(&file.name, &offset.host));
+        file.clock.host = given.map(|offset| Arc::from(offset.host.as_str()));
+    }
+}
+
+/// Whether a name is the end of a path, in whole parts.
+fn is_path_end(path: &str, name: &str) -> bool {
+    path.strip_suffix(name)
+        .is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
+}
+
+/// What is said of a file that was not given would be left out in silence, too.
+fn unknown_files(evidence: &mut Evidence, options: &Options) {
+    let unknown = options
+        .files
+        .iter()
+        .filter(|rule| !evidence.files.iter().any(|file| file.name.ends_with(&rule.name)));
+    let problems: Vec<Problem> = unknown
+        .map(|rule| Problem {
+            file: None,
+            line: None,
+            says: format!("no file is called {}: what was given for it was not used", rule.name),
+            kind: ProblemKind::Other,
+        })
+        .collect();
+    evidence.problems.extend(problems);
+}
+
+/// An offset that is nobody's would be left out in silence.
+fn unknown_offsets(evidence: &mut Evidence, options: &Options) {
+    for offset in &options.offsets {
+        let named = |host: Option<&Arc<str>>| host.is_some_and(|host| **host == *offset.host);
+        let files = evidence.files.iter().any(|file| named(file.clock.host.as_ref()));
+        if files || evidence.records.iter().any(|record| named(record.author.host.as_ref())) {
+            continue;
+        }
+        evidence.problems.push(Problem {
+            file: None,
+            line: None,
+            says: format!(
+                "--offset {}: no file is called so, and no line names such a host: it was not used",
+                offset.host
+            ),
+            kind: ProblemKind::Other,
+        });
+    }
 }
 
 /// A file's host is the one that all its lines name.

@@ -75,10 +75,15 @@ impl Timeline {
     /// The record's moment on the timeline, everything that is not known included. `None`: it can't be placed.
     #[must_use]
     pub fn place(&self, evidence: &Evidence, record: &Record) -> Option<Interval> {
-        let wall = record.wall?;
+        Some(self.told_by(evidence, record, record.wall?))
+    }
+
+    /// A moment that the record tells of on its writer's wall clock, such as a deadline, on the timeline.
+    #[must_use]
+    pub fn told_by(&self, evidence: &Evidence, record: &Record, wall: Interval) -> Interval {
         match host(evidence, record).and_then(|host| self.offset(&host)) {
-            Some(offset) => Some(wall.shifted(offset.ahead.saturating_neg()).widened(offset.error)),
-            None => Some(wall),
+            Some(offset) => wall.shifted(offset.ahead.saturating_neg()).widened(offset.error),
+            None => wall,
         }
     }
 
@@ -120,7 +125,12 @@ impl Timeline {
                 }
                 _ => Truth::CannotTell,
             },
-            _ => one.before(other),
+            (Some(_), Some(_)) => one.before(other),
+            // One that names no host is taken to be of the clock that offsets are counted from.
+            _ => match (self.place(evidence, a), self.place(evidence, b)) {
+                (Some(one), Some(other)) => one.before(other),
+                _ => Truth::CannotTell,
+            },
         }
     }
 }

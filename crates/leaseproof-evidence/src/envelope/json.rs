@@ -72,6 +72,7 @@ pub(crate) fn object(mut fields: Map<String, Value>, stamps: &mut Stamps, depth:
         thread: text_of("thread")
             .or_else(|| text_of("thread_name"))
             .or_else(|| text_of("threadName")),
+        database: None,
     };
     Stripped {
         text: Cow::Owned(message),
@@ -189,6 +190,7 @@ pub(crate) fn journal(fields: &Map<String, Value>, stamps: &mut Stamps, depth: u
             .and_then(|pid| pid.parse().ok()),
         container: field(fields, "CONTAINER_NAME").map(Arc::from),
         thread: None,
+        database: None,
     };
     let inner = own(peel(&message, stamps, depth + 1));
     let outer = Stripped {

@@ -65,6 +65,7 @@ impl<'a> Stripped<'a> {
             pid: inner.author.pid.or(self.author.pid),
             container: inner.author.container.or(self.author.container),
             thread: inner.author.thread.or(self.author.thread),
+            database: inner.author.database.or(self.author.database),
         };
         Self {
             text: inner.text,

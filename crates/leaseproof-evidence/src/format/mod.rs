@@ -19,6 +19,7 @@ mod jvm_unified;
 mod kernel;
 mod kubernetes;
 mod leaseproof;
+mod look;
 mod node;
 mod ntp;
 pub(crate) mod owner;
@@ -59,6 +60,7 @@ pub(crate) struct State {
     pub(crate) chrony: chrony::State,
     pub(crate) zookeeper: zookeeper_words::State,
     pub(crate) etcd: etcd_tool::State,
+    pub(crate) look: look::State,
     /// The last line that had a stamp: the lines below it that have none belong to it.
     last: Option<(When, Author, Layers)>,
     /// JSON that goes over several lines.
@@ -203,6 +205,7 @@ type Format = fn(&Line<'_>, &mut Reading<'_>) -> Option<&'static str>;
 const FORMATS: &[Format] = &[
     owner::plan::read,
     leaseproof::read,
+    look::read,
     resource::read,
     docker::read,
     kubernetes::read,

@@ -25,14 +25,15 @@ pub(crate) fn read(reader: &mut dyn BufRead, reading: &mut Reading<'_>, packed: 
         total: 0,
         lines: 0,
         when: None,
+        database: None,
     };
     loop {
         match file.request() {
             Ok(Some((number, words))) => {
                 reading.lines = file.lines;
                 reading.format(Layers::default(), BY);
-                let when = file.when;
-                say(number, &words, when, reading);
+                file.select(&words);
+                say(number, &words, &file, reading);
             }
             Ok(None) => break,
             Err(error) => {
@@ -70,6 +71,8 @@ struct File<'r> {
     lines: u64,
     /// The annotation that applies: whole seconds, for all that follows it.
     when: Option<When>,
+    /// The database that was selected; `None`: the first.
+    database: Option<u32>,
 }
 
 impl File<'_> {
@@ -85,6 +88,14 @@ impl File<'_> {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
         Ok(Some(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
+    }
+
+    fn select(&mut self, words: &[String]) {
+        if let [verb, database] = words
+            && verb.eq_ignore_ascii_case("SELECT")
+        {
+            self.database = database.parse().ok().filter(|database| *database != 0);
+        }
     }
 
     /// The next request, and the line that it begins on.
@@ -146,7 +157,8 @@ fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-fn say(number: u64, words: &[String], when: Option<When>, reading: &mut Reading<'_>) {
+fn say(number: u64, words: &[String], file: &File<'_>, reading: &mut Reading<'_>) {
+    let when = file.when;
     let raw = words.join(" ");
     let line = Line {
         number,
@@ -154,7 +166,10 @@ fn say(number: u64, words: &[String], when: Option<When>, reading: &mut Reading<
         text: Cow::Borrowed(""),
         when,
         other: None,
-        author: Author::default(),
+        author: Author {
+            database: file.database,
+            ..Author::default()
+        },
         fields: None,
         layers: Layers::default(),
         continued: false,

@@ -28,6 +28,7 @@ pub(crate) struct State {
 
 /// A request as MONITOR writes it.
 struct Request<'a> {
+    database: Option<u32>,
     client: &'a str,
     words: Vec<Cow<'a, str>>,
 }
@@ -36,9 +37,7 @@ struct Request<'a> {
 fn request(text: &str) -> Option<Request<'_>> {
     let rest = text.trim_start().strip_prefix('[')?;
     let (db, rest) = rest.split_once(' ')?;
-    if db.is_empty() || !db.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
+    let database: u32 = db.parse().ok()?;
     let (client, rest) = rest.split_once("] ")?;
     let mut words = Vec::new();
     let mut rest = rest;
@@ -50,7 +49,12 @@ fn request(text: &str) -> Option<Request<'_>> {
             break;
         }
     }
-    (!words.is_empty()).then_some(Request { client, words })
+    let database = Some(database).filter(|database| *database != 0);
+    (!words.is_empty()).then_some(Request {
+        database,
+        client,
+        words,
+    })
 }
 
 /// A text up to its closing quote, the escapes taken back. Bytes that are no letters stay as they are written.
@@ -96,7 +100,14 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
     {
         reading.say(line, SourceKind::Store, BY, StampMeans::End, Says::Store(unheard));
     }
-    say(line, &request, reading);
+    match request.database {
+        None => say(line, &request, reading),
+        database => {
+            let mut line = line.clone();
+            line.author.database = database;
+            say(&line, &request, reading);
+        }
+    }
     Some(BY)
 }
 

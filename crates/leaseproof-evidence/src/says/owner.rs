@@ -143,6 +143,28 @@ impl OwnerSays {
         }
     }
 
+    /// The key that the line names.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Waiting { key }
+            | Self::Acquired { key, .. }
+            | Self::RenewSent { key }
+            | Self::Renewed { key, .. }
+            | Self::RenewalFailed { key, .. }
+            | Self::Lost { key, .. }
+            | Self::Released { key, .. }
+            | Self::BelievesHeld { key, .. }
+            | Self::Wrote { key, .. }
+            | Self::WriteRefused { key, .. } => key.as_deref(),
+            Self::SessionOpened { .. }
+            | Self::HeardNothing { .. }
+            | Self::Disconnected { .. }
+            | Self::Reconnected
+            | Self::SessionLost { .. } => None,
+        }
+    }
+
     /// A short name for counts.
     #[must_use]
     pub fn name(&self) -> &'static str {

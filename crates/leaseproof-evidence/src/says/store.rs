@@ -28,6 +28,8 @@ pub enum MoveKind {
     Started,
     /// Its server stopped.
     Stopped,
+    /// Another process of it answers than before, or in another part: it started anew, or failed over.
+    OtherAnswers,
     /// Writes that had been acknowledged were given up.
     WritesDropped,
 }
@@ -178,6 +180,14 @@ pub enum StoreSays {
         /// How far apart the requests of the most frequent of them usually are.
         usual: Duration,
     },
+    /// Somebody looked, and got no answer: it stood still or was gone, or the way to it from where the look was. The stamp
+    /// is the end of that.
+    Unanswered {
+        /// For how long at least.
+        took: Duration,
+        /// In the words of who looked.
+        what: Arc<str>,
+    },
     /// Persistence: a snapshot, a slow disk.
     Persistence {
         /// How long it took, where the line says.
@@ -212,6 +222,23 @@ pub enum StoreSays {
 }
 
 impl StoreSays {
+    /// The key that the line names, or the session or lease in its place.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match self {
+            Self::Granted { key, .. }
+            | Self::Asked { key, .. }
+            | Self::RenewalApplied { key, .. }
+            | Self::RenewalAsked { key, .. }
+            | Self::Refused { key, .. }
+            | Self::Expired { key }
+            | Self::Deleted { key, .. }
+            | Self::DeleteAsked { key, .. }
+            | Self::Held { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
     /// A short name for counts.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -233,6 +260,7 @@ impl StoreSays {
             Self::Moved { .. } => "store moved",
             Self::Stalled { .. } => "store stalled",
             Self::Unheard { .. } => "store unheard",
+            Self::Unanswered { .. } => "store unanswered",
             Self::Persistence { .. } => "store persistence",
             Self::SlowCommand { .. } => "store slow command",
             Self::Role { .. } => "store role",

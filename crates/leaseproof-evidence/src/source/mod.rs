@@ -4,6 +4,7 @@ pub(crate) mod archive;
 pub(crate) mod lines;
 pub(crate) mod wide;
 
+use crate::bundle::{self, Bundle};
 use crate::evidence::{Problem, ProblemKind};
 use crate::input::Input;
 use std::fs::File;
@@ -143,15 +144,30 @@ impl Sources {
         };
         let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
         paths.sort();
-        let named = |name: &str| {
-            paths
-                .iter()
-                .any(|path| path.file_name().is_some_and(|file| file == name))
-        };
-        // A bundle's events go to the judge as they are; its other files say the same again.
-        if named("events.jsonl") {
-            self.bundles.push(path.to_path_buf());
-            return;
+        match bundle::of(path) {
+            // Its events go to the judge as they are; its other files say the same again.
+            Some(Bundle::Run) => {
+                let says = format!(
+                    "{} is a kept run of verify, which is judged by itself, and was not read: leaseproof diagnose {}",
+                    path.display(),
+                    path.display()
+                );
+                self.problems.push(Problem {
+                    file: None,
+                    line: None,
+                    says,
+                    kind: ProblemKind::Other,
+                });
+                self.bundles.push(path.to_path_buf());
+                return;
+            }
+            // The store's answer and the owner's are in the whole one, too.
+            Some(Bundle::Look) => paths.retain(|path| {
+                let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+                !matches!(name.as_deref(), Some("store.json" | "monitor.json" | "failures.txt"))
+                    && !name.is_some_and(|name| name.starts_with("owner") && name.ends_with(".json"))
+            }),
+            None => {}
         }
         for path in paths {
             let hidden = path

@@ -140,3 +140,80 @@ fn a_step_is_found_between_two_clocks() {
     .join("\n");
     assert_eq!(text(&sound).records, Vec::new());
 }
+
+/// Two files that name no host, and what the user says of the clock of `named`.
+fn with_offset(named: &str) -> (leaseproof_evidence::evidence::Evidence, Timeline) {
+    let mut options = Options::default();
+    options.offsets.push(GivenOffset {
+        host: named.to_owned(),
+        ahead: -4_000_000_000,
+        error: Duration::from_millis(10),
+    });
+    let evidence = read(
+        &[
+            bytes(
+                "logs/a.log",
+                b"2026-11-30T02:57:15.207Z [INFO]  app: acquired lock orders\n",
+            ),
+            bytes(
+                "logs/b.log",
+                b"2026-11-30T02:57:12.207Z [INFO]  app: lost lock orders\n",
+            ),
+        ],
+        &options,
+    );
+    let timeline = Timeline::of(&evidence, &options);
+    (evidence, timeline)
+}
+
+#[test]
+fn an_offset_may_name_a_file_ok() {
+    let (evidence, timeline) = with_offset("b.log");
+    let [a, b] = &evidence.records[..] else {
+        panic!("two lines: {evidence:?}")
+    };
+    assert_eq!(timeline.before(&evidence, a, b), Truth::Yes, "b's clock is 4 s behind");
+    assert_eq!(
+        timeline.place(&evidence, b).unwrap().middle() - b.wall.unwrap().middle(),
+        4_000_000_000
+    );
+}
+
+#[test]
+fn an_offset_that_names_nothing_is_said_bad() {
+    let (evidence, timeline) = with_offset("other.log");
+    let [a, b] = &evidence.records[..] else {
+        panic!("two lines: {evidence:?}")
+    };
+    assert_eq!(timeline.before(&evidence, a, b), Truth::No);
+    let said = evidence
+        .problems
+        .iter()
+        .any(|it| it.says.contains("--offset other.log: no file is called so"));
+    assert!(said, "{:?}", evidence.problems);
+}
+
+#[test]
+fn a_zone_for_no_file_is_said_bad() {
+    let mut options = Options::default();
+    options.files.push(FileRule {
+        name: "b.log".to_owned(),
+        zone: Some(jiff::tz::TimeZone::UTC),
+        ..FileRule::default()
+    });
+    let evidence = read(
+        &[bytes(
+            "a.log",
+            b"2026-11-30 08:26:54,844 - WARN  [main:C@9] - lost lock orders\n",
+        )],
+        &options,
+    );
+    assert!(
+        evidence
+            .problems
+            .iter()
+            .any(|it| it.says.starts_with("no file is called b.log")),
+        "{:?}",
+        evidence.problems
+    );
+}

@@ -149,8 +149,11 @@ fn an_archive_bad() {
     let cut = read(&[bytes("pod.tar", &whole[..2048])], &Options::default());
     assert!(kinds(&cut).contains(&ProblemKind::Truncated), "{:?}", cut.problems);
     assert!(cut.files[1].cut && !cut.files[0].cut, "{:?}", cut.files);
-    let run = archive(&[("run/events.jsonl", b"{}\n")]);
-    let run = read(&[bytes("run.tar", &run)], &Options::default());
+    let header = br#"{"header":{"schema":"leaseproof.events/1","run":"1","seed":0,"version":"0.1.0"}}"#;
+    let run = read(
+        &[bytes("run.tar", &archive(&[("run/events.jsonl", header)]))],
+        &Options::default(),
+    );
     assert!(kinds(&run).contains(&ProblemKind::Other), "{:?}", run.problems);
     // An archive in an archive is said to be one.
     let nested = read(&[bytes("n.tar", &archive(&[("a.tar", &whole)]))], &Options::default());

@@ -206,5 +206,6 @@ fn nameless(dir: &Path) -> Header {
         stores: Vec::new(),
         scenarios: Vec::new(),
         require: Vec::new(),
+        key: None,
     }
 }

@@ -53,6 +53,7 @@ impl Log {
             scenarios: scenarios.to_vec(),
             stores: stores.to_vec(),
             require: require.to_vec(),
+            key: None,
         }));
         log.flush();
         Arc::new(log)

@@ -21,7 +21,7 @@ pub(super) struct Keep {
 
 impl Keep {
     /// Makes the folder, which must not be there or be empty, and the record's first line.
-    pub(super) fn start(folder: Option<&Path>) -> Result<Self, String> {
+    pub(super) fn start(folder: Option<&Path>, key: &str) -> Result<Self, String> {
         let mut keep = Self {
             folder: None,
             failed: None,
@@ -51,12 +51,13 @@ impl Keep {
         keep.folder = Some((folder.to_owned(), BufWriter::new(file)));
         keep.line(&Line::Header(Header {
             schema: EVENTS_SCHEMA.to_owned(),
-            run: "inspect".to_owned(),
+            run: Header::LOOK.to_owned(),
             seed: 0,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             scenarios: Vec::new(),
             stores: Vec::new(),
             require: Vec::new(),
+            key: Some(key.to_owned()),
         }));
         Ok(keep)
     }

@@ -56,7 +56,7 @@ pub fn run(settings: &Settings) -> Result<Inspection, Refused> {
         return Err(Refused(format!("{error}\n  name the file of the leases: sqlite:PATH")));
     }
     // Before the first question, so that what follows is kept as it comes.
-    let mut keep = Keep::start(settings.save.as_deref()).map_err(Refused)?;
+    let mut keep = Keep::start(settings.save.as_deref(), &shown_key(&settings.key)).map_err(Refused)?;
     let mut seen = Seen::default();
     let looked = match &mut opened {
         Ok(store) => look(store.as_mut(), settings, &hosts, &mut keep, &mut seen),

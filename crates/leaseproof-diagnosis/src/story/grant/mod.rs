@@ -11,14 +11,11 @@ mod whose;
 pub use takeover::{Takeover, takeovers, writer};
 pub use turn::is_look;
 
-use crate::asked::Asked;
 use crate::story::Story;
-use leaseproof_evidence::evidence::Evidence;
 use leaseproof_evidence::record::{Record, SourceKind};
-use leaseproof_evidence::says::{OwnerSays, Says, StoreSays};
+use leaseproof_evidence::says::Says;
 use leaseproof_evidence::when::Interval;
 use leaseproof_model::name::Token;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -81,40 +78,10 @@ impl Grant<'_> {
     }
 }
 
-/// The key that the files speak of most.
-#[must_use]
-pub fn key_of(evidence: &Evidence, asked: &Asked) -> Option<String> {
-    if asked.key.is_some() {
-        return asked.key.clone();
-    }
-    let mut count: BTreeMap<&str, u32> = BTreeMap::new();
-    for record in &evidence.records {
-        let key = match &record.says {
-            Says::Store(StoreSays::Granted { key, .. } | StoreSays::Asked { key, .. }) => Some(key),
-            Says::Store(
-                StoreSays::Expired { key }
-                | StoreSays::Held {
-                    key, holder: Some(_), ..
-                },
-            ) => Some(key),
-            Says::Owner(OwnerSays::Acquired { key: Some(key), .. }) => Some(key),
-            _ => None,
-        };
-        if let Some(key) = key {
-            *count.entry(key).or_default() += 1;
-        }
-    }
-    let most = count.iter().max_by_key(|(_, count)| **count)?;
-    Some((*most.0).to_owned())
-}
-
-/// Whether a key of the record is the one that is asked about: a client may put a prefix before it.
+/// Whether a key of the record is the one that it is about.
 #[must_use]
 pub fn is_key(story: &Story<'_>, key: &str) -> bool {
-    match &story.key {
-        None => true,
-        Some(asked) => key == asked || key.ends_with(asked.as_str()) || asked.ends_with(key),
-    }
+    story.keys.is_it(key)
 }
 
 /// The grants, in order.

@@ -39,6 +39,7 @@ pub fn granted_asks<'e>(records: impl Iterator<Item = &'e Record>) -> BTreeSet<P
 }
 
 pub fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Record, said: &StoreSays, granted: bool) {
+    let deadline = |until: Option<Interval>| until.map(|until| story.told_by(record, until));
     match said {
         StoreSays::Granted {
             key,
@@ -47,7 +48,7 @@ pub fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Reco
             ttl,
             until,
         } if is_key(story, key) => {
-            let new = new(key, holder.as_ref(), *token, *ttl, *until, record, true);
+            let new = new(key, holder.as_ref(), *token, *ttl, deadline(*until), record, true);
             begin(story, grants, new);
         }
         StoreSays::Asked { key, holder, ttl, .. } if is_key(story, key) => {
@@ -87,7 +88,7 @@ pub fn take<'e>(story: &Story<'e>, grants: &mut Vec<Grant<'e>>, record: &'e Reco
                 .find(|grant| grant.end.is_none() && matches(grant))
             {
                 grant.renewals.push(record);
-                grant.until = until.or(grant.until);
+                grant.until = deadline(*until).or(grant.until);
                 grant.ttl = grant.ttl.or(*ttl);
                 grant.sure = true;
             }

@@ -58,6 +58,18 @@ pub fn words<'e>(story: &Story<'e>, stops: &mut Vec<Stop<'e>>) {
                     file,
                 });
             }
+            Says::Store(StoreSays::Unanswered { took, what }) => {
+                let (began, ended) = ends(story, record, *took);
+                stops.push(Stop {
+                    who: Who::Store,
+                    how: How::Unanswered { what: what.to_string() },
+                    began,
+                    ended,
+                    took: *took,
+                    lines: vec![record],
+                    file,
+                });
+            }
             Says::Store(StoreSays::Stalled { took: Some(took), what }) => {
                 let (began, ended) = ends(story, record, *took);
                 stops.push(Stop {

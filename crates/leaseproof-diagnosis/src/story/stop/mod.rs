@@ -92,6 +92,11 @@ pub enum How {
         /// How far apart their requests usually are.
         usual: Duration,
     },
+    /// Somebody looked at the store, and got no answer.
+    Unanswered {
+        /// In the words of who looked.
+        what: String,
+    },
     /// The store said itself that it was late.
     StoreLate {
         /// In its words.
@@ -197,7 +202,9 @@ pub fn stops<'e>(story: &Story<'e>) -> Vec<Stop<'e>> {
 /// Whose a record is.
 #[must_use]
 pub fn whose(story: &Story<'_>, file: FileId, author: &Author) -> Who {
-    if author.container.is_none() && story.evidence.of(file).any(|record| record.source == SourceKind::Store) {
+    // A look shows the store and the owner's process in one file.
+    let of_store = |record: &Record| record.source == SourceKind::Store && record.by != "inspect";
+    if author.container.is_none() && story.evidence.of(file).any(of_store) {
         return Who::Store;
     }
     let said: Vec<Option<bool>> = story.owners.iter().map(|owner| owner.is_author(author)).collect();
