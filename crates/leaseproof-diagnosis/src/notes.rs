@@ -1,11 +1,11 @@
 //! What a reader must know of the files: what was assumed, what was cut, and which lines prove less than they seem to.
 
 use crate::story::Story;
+use crate::story::mixed::nobodys_lines;
 use crate::words::span;
 use leaseproof_evidence::clock::{Aligned, Basis};
 use leaseproof_evidence::evidence::ProblemKind;
 use leaseproof_evidence::place::FileId;
-use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{ClockSays, Says, StoreSays};
 use std::time::Duration;
 
@@ -41,27 +41,11 @@ pub fn notes(story: &Story<'_>) -> Vec<String> {
 
 /// Lines of a file in which several owners speak that don't say whose they are.
 fn nobodys(story: &Story<'_>, notes: &mut Vec<String>) {
-    for (file, id) in story
-        .evidence
-        .files
-        .iter()
-        .zip(0..)
-        .map(|(file, id)| (file, FileId(id)))
-    {
-        let speak = || story.owners.iter().filter(|owner| owner.files.contains(&id));
-        if speak().count() < 2 {
-            continue;
-        }
-        let heard = |record: &&Record| speak().any(|owner| owner.says.iter().any(|it| std::ptr::eq(*it, *record)));
-        let says = |record: &&Record| record.source == SourceKind::Owner && matches!(record.says, Says::Owner(_));
-        let left = story
-            .evidence
-            .of(id)
-            .filter(says)
-            .filter(|record| !heard(record))
-            .count();
+    for (file, id) in story.evidence.files.iter().zip((0..).map(FileId)) {
+        let left = nobodys_lines(story, id).count();
         if left > 0 {
-            let names: Vec<&str> = speak().map(|owner| owner.name.as_str()).collect();
+            let speak = story.owners.iter().filter(|owner| owner.files.contains(&id));
+            let names: Vec<&str> = speak.map(|owner| owner.name.as_str()).collect();
             notes.push(format!(
                 "{} has the lines of several owners ({}), told apart by holder and token; {left} of them have neither, and count for nobody",
                 file.name,

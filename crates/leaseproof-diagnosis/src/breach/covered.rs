@@ -4,7 +4,8 @@ use crate::story::Story;
 use crate::story::act::ActKind;
 use crate::story::early::{after_a_grant, ended_early};
 use crate::story::grant::takeovers;
-use crate::story::loss::late_acts;
+use crate::story::loss::{is_loss, late_acts};
+use crate::story::mixed::nobodys_lines;
 use crate::words::clock;
 use leaseproof_evidence::place::FileId;
 use leaseproof_evidence::record::SourceKind;
@@ -74,6 +75,7 @@ pub fn no_doubt(story: &Story<'_>) -> Result<(), String> {
         }
     }
     strangers(story)?;
+    unclaimed(story)?;
     if crate::causes::renewals_unapplied(story) {
         return Err("an owner logs renewals that the store's record does not have".to_owned());
     }
@@ -120,6 +122,22 @@ fn strangers(story: &Story<'_>) -> Result<(), String> {
         count => Err(format!(
             "whose {count} writes are that the resource took after a loss is not on record"
         )),
+    }
+}
+
+/// Lines that count for nobody may be of one that acts on what it has lost.
+fn unclaimed(story: &Story<'_>) -> Result<(), String> {
+    let files = story.files_of(&[SourceKind::Owner]).into_iter();
+    let acts = files.flat_map(|file| nobodys_lines(story, file)).filter(|record| {
+        is_loss(record)
+            || matches!(
+                record.says,
+                Says::Owner(OwnerSays::Wrote { .. } | OwnerSays::Renewed { .. } | OwnerSays::BelievesHeld { .. })
+            )
+    });
+    match acts.count() {
+        0 => Ok(()),
+        count => Err(format!("whose {count} of the owners' lines are is not on record")),
     }
 }
 

@@ -3,11 +3,13 @@
 //! What such a line says counts for its own owner, and a line that has neither counts for nobody: charged to whoever
 //! speaks first in the file, what a sound owner does would be another's breach.
 
+use super::Story;
 use super::loss::is_loss;
-use leaseproof_evidence::record::Record;
+use leaseproof_evidence::place::{FileId, Place};
+use leaseproof_evidence::record::{Record, SourceKind};
 use leaseproof_evidence::says::{OwnerSays, Says};
 use leaseproof_model::name::Token;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// The lines of each owner. `None`: nothing shows that there are several.
@@ -82,6 +84,27 @@ fn several(says: &[&Record]) -> Option<Vec<Arc<str>>> {
         };
     }
     between.then_some(holders)
+}
+
+/// Lines of a file in which several owners speak that don't say whose they are.
+pub fn nobodys_lines<'s, 'e>(story: &'s Story<'e>, file: FileId) -> impl Iterator<Item = &'e Record> + use<'s, 'e> {
+    let speak: Vec<_> = story
+        .owners
+        .iter()
+        .filter(|owner| owner.files.contains(&file))
+        .collect();
+    let heard: BTreeSet<Place> = speak
+        .iter()
+        .flat_map(|owner| owner.says.iter().chain(&owner.others))
+        .map(|record| record.place)
+        .collect();
+    let several = speak.len() > 1;
+    story.evidence.of(file).filter(move |record| {
+        several
+            && record.source == SourceKind::Owner
+            && matches!(record.says, Says::Owner(_))
+            && !heard.contains(&record.place)
+    })
 }
 
 /// A name that a client draws anew for each grant, as many do: another such name is no other owner.
