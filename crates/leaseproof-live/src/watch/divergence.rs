@@ -51,6 +51,16 @@ fn by_token(belief: &Belief, report: &Report, token: Token, lease: &Lease) -> Ju
     if grant.is_some_and(|grant| grant.token == Some(token)) {
         return Judged::Agrees;
     }
+    // A grant that its owner acquired later has a greater token, unless the store lost its data: then it is no old one,
+    // and that the fence went back is told by the readings.
+    let later = |than: Moment| report.since.is_some_and(|since| since.earliest > than.latest);
+    let ended_before = lease
+        .ended
+        .as_deref()
+        .is_some_and(|ended| ended.token >= Some(token) && later(ended.at));
+    if ended_before || grant.is_some_and(|grant| grant.token > Some(token) && later(grant.began)) {
+        return unmet(belief, report);
+    }
     if let Some(ended) = lease.ended.as_deref().filter(|ended| ended.token >= Some(token)) {
         // Where a later grant ended, this one had ended before.
         return beyond(report, ended.at);

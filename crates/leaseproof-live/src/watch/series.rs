@@ -47,6 +47,12 @@ pub struct WholeSeries {
     pub of: fn(&Board, BootNanos) -> Option<f64>,
 }
 
+/// Whether a reading tells what is so now: the store answers, and the key can be read.
+fn is_fresh(entry: &Entry, board: &Board, now: BootNanos) -> bool {
+    let looked = entry.lease.looked;
+    entry.lease.unreadable.is_none() && looked.is_some_and(|looked| now.since(looked.latest) <= board.terms.gap())
+}
+
 macro_rules! of_leases {
     ($($name:literal $kind:ident $fold:ident $help:literal = $of:expr;)+) => {
         /// The series of each lease, labelled `lease`.
@@ -87,8 +93,8 @@ of_leases! {
         |entry, _, now| Some(entry.belief.as_ref()?.age(now)?.as_secs_f64());
     "belief_failures_total" Counter Sum "How often the owner's belief could not be read." =
         |entry, _, _| Some(f64::from(entry.belief.as_ref()?.failures));
-    "held" Gauge Min "Whether the store grants the lease to somebody." =
-        |entry, _, _| entry.lease.looked.map(|_| truth(entry.lease.grant.is_some()));
+    "held" Gauge Min "Whether the store grants the lease to somebody; no sample while nothing fresh was read." =
+        |entry, board, now| is_fresh(entry, board, now).then(|| truth(entry.lease.grant.is_some()));
     "ttl_left_seconds" Gauge Min "What is left of the TTL if no renewal came since the last reading; negative after its end." =
         |entry, _, now| entry.lease.ttl_left(now);
     "ttl_granted_seconds" Gauge Min "The TTL in force, where the store shows it or the readings confirm the plan's." =
@@ -102,8 +108,11 @@ of_leases! {
                 Truth::CannotTell => None,
             }
         };
-    "without_ttl" Gauge Max "Whether the lease is held and never ends by itself." =
-        |entry, _, _| Some(truth(!entry.lease.grant.as_ref()?.has_ttl));
+    "without_ttl" Gauge Max "Whether the lease is held and never ends by itself; no sample while nothing fresh was read." =
+        |entry, board, now| {
+            let grant = entry.lease.grant.as_ref().filter(|_| is_fresh(entry, board, now))?;
+            Some(truth(!grant.has_ttl))
+        };
     "renewal_age_seconds" Gauge Max "How long, at least, the lease had not been renewed at the last reading." =
         |entry, _, _| Some(entry.lease.renewed_ago()?.as_secs_f64());
     "renewal_gap_worst_seconds" Gauge Max "The longest that the lease was seen without a renewal in the plan's worst_window; no sample where what is known of the renewals hides all of it." =
@@ -121,8 +130,11 @@ of_leases! {
         |entry, _, _| Some(f64::from(entry.lease.lapses));
     "holder_changes_total" Counter Sum "Grants that began under our eyes, to whomever." =
         |entry, _, _| Some(f64::from(entry.lease.holder_changes));
-    "token" Gauge Nothing "The fencing token of the grant in force." =
-        |entry, _, _| number(entry.lease.grant.as_ref()?.token?.0);
+    "token" Gauge Nothing "The fencing token of the grant in force; no sample while nothing fresh was read." =
+        |entry, board, now| {
+            let grant = entry.lease.grant.as_ref().filter(|_| is_fresh(entry, board, now))?;
+            number(grant.token?.0)
+        };
     "fence_back_total" Counter Sum "Grants whose token was not greater than that of an earlier grant." =
         |entry, _, _| Some(f64::from(entry.lease.fence_back));
     "unreadable" Gauge Max "Whether the key holds something that is no lease, or is closed to this user." =

@@ -112,6 +112,8 @@ pub struct Answer {
     pub holds: bool,
     /// Its token.
     pub token: Option<u64>,
+    /// When it was so, where the answer tells: milliseconds since 1970, by a clock of the owner's side.
+    pub stamp_ms: Option<i64>,
 }
 
 /// A report of a lease's owner, or why there is none.

@@ -134,3 +134,39 @@ fn a_belief_that_cannot_be_read_is_unknown() {
         "what was seen stays seen"
     );
 }
+
+/// The store lost its data, and counts from 1 again: an owner that says when it acquired has a new grant.
+#[test]
+fn a_new_grant_with_a_smaller_token_ok() {
+    let mut tape = Tape::new();
+    tape.read(100, Some(("w#51", Some(51), Some(3000))), Some(51));
+    tape.report(150, 150, Claim::Holds, Some(51));
+    tape.read(1100, None, None);
+    tape.report_since(1900, 1900, Claim::Holds, Some(1), Some(at(1800, 1800)));
+    assert_eq!(diverged(&tape), 0);
+    tape.read(2100, Some(("w#1", Some(1), Some(3000))), Some(1));
+    tape.report_since(2200, 2200, Claim::Holds, Some(1), Some(at(1800, 1800)));
+    assert_eq!(tape.series("divergence_seconds", 2210), Some(0.0));
+}
+
+#[test]
+fn an_old_grant_with_a_smaller_token_bad() {
+    let mut tape = Tape::new();
+    tape.read(100, Some(("w#51", Some(51), Some(3000))), Some(51));
+    tape.read(1100, None, Some(51));
+    // It says that it acquired before that one ended.
+    tape.report_since(1900, 1900, Claim::Holds, Some(50), Some(at(50, 50)));
+    assert_eq!(diverged(&tape), 1);
+}
+
+#[test]
+fn what_was_read_long_ago_is_not_told_as_now() {
+    let mut tape = Tape::new();
+    tape.held(100, 0);
+    assert_eq!(
+        (tape.series("held", 200), tape.series("token", 200)),
+        (Some(1.0), Some(1.0))
+    );
+    let later = ["held", "token", "without_ttl"].map(|name| tape.series(name, 9_000));
+    assert_eq!(later, [None; 3]);
+}

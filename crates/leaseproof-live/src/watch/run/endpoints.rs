@@ -58,6 +58,7 @@ async fn poll(fetcher: Fetcher, url: Url, readers: Vec<Reader>, shared: Shared, 
         let asked = boot_now();
         let body = fetcher.get(&url).await;
         let at = Moment::between(asked, boot_now());
+        let now_ms = wall_ms();
         let heard: Vec<_> = readers
             .iter()
             .map(|(place, reader)| {
@@ -74,6 +75,13 @@ async fn poll(fetcher: Fetcher, url: Url, readers: Vec<Reader>, shared: Shared, 
                 match answer {
                     Err(why) => board.belief_failed(place, &why),
                     Ok(answer) => {
+                        let at = match said_at(at, answer.stamp_ms, now_ms) {
+                            Ok(at) => at,
+                            Err(why) => {
+                                board.belief_failed(place, &why);
+                                continue;
+                            }
+                        };
                         let report = Report {
                             at,
                             claim: if answer.holds { Claim::Holds } else { Claim::Free },
@@ -86,5 +94,47 @@ async fn poll(fetcher: Fetcher, url: Url, readers: Vec<Reader>, shared: Shared, 
             }
         }
         shared.tell(notices);
+    }
+}
+
+/// A sample with an older stamp is somebody's memory (a gateway that pushes, a federation), and no word of now; hosts'
+/// clocks may be apart by as much, too.
+const REMEMBERED: i64 = 5_000;
+
+/// When the owner said it: where the answer has a stamp, not after that; two hosts' clocks are only about the same.
+fn said_at(at: Moment, stamp_ms: Option<i64>, now_ms: i64) -> Result<Moment, String> {
+    let Some(stamp) = stamp_ms else { return Ok(at) };
+    let age = now_ms.saturating_sub(stamp);
+    if age.saturating_abs() > REMEMBERED {
+        return Err(format!(
+            "its sample is stamped {:.1} s {} now: it is no word of the present",
+            age.saturating_abs() as f64 / 1000.0,
+            if age > 0 { "before" } else { "after" }
+        ));
+    }
+    let age = Duration::from_millis(age.max(0).unsigned_abs());
+    Ok(Moment::between(at.earliest.minus(age), at.latest))
+}
+
+fn wall_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use leaseproof_model::clock::BootNanos;
+
+    #[test]
+    fn a_sample_of_now_ok_and_one_of_six_years_ago_bad() {
+        let at = Moment::between(BootNanos(10_000_000_000), BootNanos(10_100_000_000));
+        assert_eq!(said_at(at, None, 50_000), Ok(at));
+        let second = Moment::between(BootNanos(9_000_000_000), at.latest);
+        assert_eq!(said_at(at, Some(49_000), 50_000), Ok(second));
+        assert_eq!(said_at(at, Some(51_000), 50_000), Ok(at));
+        for stamp in [0, 44_000, 56_000] {
+            assert!(said_at(at, Some(stamp), 50_000).is_err(), "{stamp}");
+        }
     }
 }

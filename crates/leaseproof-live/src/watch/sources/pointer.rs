@@ -35,7 +35,11 @@ impl ReadAnswer for ReadPointers {
             .transpose()?,
             _ => None,
         };
-        Ok(Answer { holds, token })
+        Ok(Answer {
+            holds,
+            token,
+            stamp_ms: None,
+        })
     }
 }
 
@@ -63,7 +67,15 @@ mod tests {
             (r#"{"lease":{"held":false}}"#, false, None),
             (r#"{"lease":{"held":0,"token":null}}"#, false, None),
         ] {
-            assert_eq!(read(body), Ok(Answer { holds, token }), "{body}");
+            assert_eq!(
+                read(body),
+                Ok(Answer {
+                    holds,
+                    token,
+                    stamp_ms: None
+                }),
+                "{body}"
+            );
         }
     }
 

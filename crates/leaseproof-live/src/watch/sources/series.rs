@@ -41,14 +41,19 @@ impl Selector {
         }
     }
 
-    /// Its value on a page of metrics. Where several series have these labels, the greatest.
+    /// Its sample on a page of metrics. Where several series have these labels, the greatest.
+    ///
+    /// A last line without an end is none: the answer may have been cut in its number.
     #[must_use]
-    pub fn value(&self, page: &str) -> Option<f64> {
-        let lines = page.lines().filter(|line| line.starts_with(&self.name));
-        lines.filter_map(|line| self.value_in(line)).reduce(f64::max)
+    pub fn sample(&self, page: &str) -> Option<Sample> {
+        let lines = page.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
+        let samples = lines
+            .filter(|line| line.starts_with(&self.name))
+            .filter_map(|line| self.sample_in(line));
+        samples.reduce(|one, other| if other.value > one.value { other } else { one })
     }
 
-    fn value_in(&self, line: &str) -> Option<f64> {
+    fn sample_in(&self, line: &str) -> Option<Sample> {
         let (name, labels, rest) = series_of(line)?;
         let fits = name == self.name
             && self
@@ -58,8 +63,52 @@ impl Selector {
         if !fits {
             return None;
         }
-        rest.split_whitespace().next()?.parse().ok()
+        let mut words = rest.split_whitespace();
+        Some(Sample {
+            value: words.next()?.parse().ok()?,
+            stamp_ms: words.next().and_then(|stamp| stamp.parse().ok()),
+        })
     }
+
+    /// What it says, and when that was, if the page tells.
+    fn said(&self, page: &str) -> Result<Sample, String> {
+        let sample = self
+            .sample(page)
+            .ok_or_else(|| format!("the answer has no series {} in a whole line", self.name))?;
+        // NaN is the format's word for "no value".
+        match sample.value.is_nan() {
+            true => Err(format!("{} is NaN: it says nothing", self.name)),
+            false => Ok(sample),
+        }
+    }
+}
+
+/// One number on a page, and the moment that stands behind it, where one does: milliseconds since 1970.
+#[derive(Copy, Clone, PartialEq, Debug)]
+pub struct Sample {
+    /// The number.
+    pub value: f64,
+    /// When it was so.
+    pub stamp_ms: Option<i64>,
+}
+
+/// The greatest whole number that a double has exactly, and none above it.
+const MOST: f64 = 9_007_199_254_740_992.0;
+
+fn token_of(series: &Selector, sample: Sample) -> Result<u64, String> {
+    let value = sample.value;
+    if value.fract() != 0.0 || !(0.0..=MOST).contains(&value) {
+        return Err(format!(
+            "{} is {value}: a token is a whole number from 0 to 2^53 here",
+            series.name
+        ));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole, not negative, and exact"
+    )]
+    Ok(value as u64)
 }
 
 /// Name, labels, and what comes after them.
@@ -110,27 +159,17 @@ pub struct ReadSeries {
 
 impl ReadAnswer for ReadSeries {
     fn read(&self, body: &str) -> Result<Answer, String> {
-        let holds = self
-            .holds
-            .value(body)
-            .ok_or_else(|| format!("the answer has no series {}", self.holds.name))?;
+        let holds = self.holds.said(body)?;
         let token = match &self.token {
             // A holder without a token is one that can't be told from another.
-            Some(token) if holds != 0.0 => Some(
-                token
-                    .value(body)
-                    .ok_or_else(|| format!("the answer has no series {}", token.name))?,
-            ),
+            Some(series) if holds.value != 0.0 => Some((series, series.said(body)?)),
             _ => None,
         };
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a cast of a double saturates, and the format has nothing else"
-        )]
+        let stamps = [holds.stamp_ms, token.and_then(|(_, sample)| sample.stamp_ms)];
         Ok(Answer {
-            holds: holds != 0.0,
-            token: token.map(|token| token as u64),
+            holds: holds.value != 0.0,
+            token: token.map(|(series, sample)| token_of(series, sample)).transpose()?,
+            stamp_ms: stamps.into_iter().flatten().min(),
         })
     }
 }
@@ -153,7 +192,7 @@ mod tests {
             ("worker", None),
         ] {
             let selector = Selector::parse(text).expect(text);
-            assert_eq!(selector.value(PAGE), value, "{text}");
+            assert_eq!(selector.sample(PAGE).map(|it| it.value), value, "{text}");
         }
         let reader = ReadSeries {
             holds: Selector::parse("worker_held{lease=\"a\"}").expect("a series"),
@@ -162,9 +201,30 @@ mod tests {
         let answer = Answer {
             holds: true,
             token: Some(41),
+            stamp_ms: Some(1_700_000_000),
         };
         assert_eq!(reader.read(PAGE), Ok(answer));
         assert!(reader.read("<html>").is_err());
+    }
+
+    /// Each of these was taken for "holds", with a token that nobody has.
+    #[test]
+    fn what_says_nothing_is_no_belief_bad() {
+        let reader = ReadSeries {
+            holds: Selector::parse("held").expect("a series"),
+            token: Some(Selector::parse("token").expect("a series")),
+        };
+        for (page, says) in [
+            ("held NaN\ntoken NaN\n", "held is NaN"),
+            ("held 1\ntoken NaN\n", "token is NaN"),
+            ("held 1\ntoken -1\n", "a token is a whole number"),
+            ("held 1\ntoken 4.7\n", "a token is a whole number"),
+            ("held 1\ntoken 1e300\n", "a token is a whole number"),
+            ("held 1\ntoken 1", "no series token in a whole line"),
+        ] {
+            let why = reader.read(page).expect_err(page);
+            assert!(why.contains(says), "{page}: {why}");
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub struct Tail {
     rest: Vec<u8>,
     /// The rest of a line that is passed over.
     skipping: bool,
+    /// Another file is in its place, and what was left in this one has been read.
+    left: bool,
     /// Bytes that were passed over.
     pub dropped: u64,
 }
@@ -34,7 +36,7 @@ pub struct Looked {
     pub lines: Vec<String>,
     /// Whether the file is another one, or was cut, since the last look.
     pub restarted: bool,
-    /// Whether this was there before the first look at this file.
+    /// Whether this was there before the first look at this file: nobody knows for how long.
     pub old: bool,
 }
 
@@ -48,6 +50,7 @@ impl Tail {
             at: 0,
             rest: Vec::new(),
             skipping: false,
+            left: false,
             dropped: 0,
         }
     }
@@ -60,29 +63,43 @@ impl Tail {
         let mut looked = Looked::default();
         let now = std::fs::metadata(&self.path)?;
         let same = self.open.as_ref().is_some_and(|(_, inode)| *inode == now.ino());
+        if !same && !self.left && self.open.is_some() {
+            // What its writer wrote into the old one before it took the new one comes first.
+            self.left = true;
+            self.read(MOST, &mut looked)?;
+            return Ok(looked);
+        }
         if !same || now.len() < self.at {
             let mut file = File::open(&self.path)?;
             looked.restarted = self.open.is_some();
-            looked.old = self.open.is_none();
+            // A file that was cut or put in its place may hold lines of long ago: a log that somebody trimmed.
+            looked.old = true;
+            self.left = false;
             self.rest.clear();
-            self.at = if looked.old { now.len().saturating_sub(BACK) } else { 0 };
+            self.at = now.len().saturating_sub(BACK);
             self.skipping = self.at > 0;
             file.seek(SeekFrom::Start(self.at))?;
             self.open = Some((file, now.ino()));
         }
-        let Some((file, _)) = &mut self.open else {
-            return Ok(looked);
-        };
         let behind = now.len().saturating_sub(self.at);
         if behind > MOST {
             let passed = behind - MOST;
             self.dropped += passed;
-            self.at = file.seek(SeekFrom::Start(self.at + passed))?;
+            if let Some((file, _)) = &mut self.open {
+                self.at = file.seek(SeekFrom::Start(self.at + passed))?;
+            }
             self.rest.clear();
             self.skipping = true;
         }
+        self.read(MOST, &mut looked)?;
+        Ok(looked)
+    }
+
+    /// Reads on in the open file.
+    fn read(&mut self, most: u64, looked: &mut Looked) -> io::Result<()> {
+        let Some((file, _)) = &mut self.open else { return Ok(()) };
         let mut bytes = Vec::new();
-        self.at += file.take(MOST).read_to_end(&mut bytes)? as u64;
+        self.at += file.take(most).read_to_end(&mut bytes)? as u64;
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let whole = piece.ends_with(b"\n");
             if !self.skipping {
@@ -101,7 +118,7 @@ impl Tail {
                 self.skipping = false;
             }
         }
-        Ok(looked)
+        Ok(())
     }
 }
 
@@ -130,12 +147,35 @@ mod tests {
             (looked.lines, looked.old),
             (vec!["two".to_owned(), "three".to_owned()], false)
         );
+        append(&path, "the last of it\n");
         std::fs::rename(&path, dir.path().join("log.1")).expect("renamed");
         append(&path, "four\n");
+        let looked = tail.look().expect("a file");
+        assert_eq!(
+            (looked.lines, looked.restarted),
+            (vec!["the last of it".to_owned()], false)
+        );
         let looked = tail.look().expect("a file");
         assert_eq!((looked.lines, looked.restarted), (vec!["four".to_owned()], true));
         std::fs::write(&path, "5\n").expect("cut");
         assert_eq!(tail.look().expect("a file").lines, ["5"]);
+    }
+
+    #[test]
+    fn a_log_that_was_trimmed_says_nothing_new_bad() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("log");
+        append(&path, "one\ntwo\n");
+        let mut tail = Tail::new(&path);
+        tail.look().expect("a file");
+        append(&dir.path().join("new"), "two\n");
+        std::fs::rename(dir.path().join("new"), &path).expect("renamed");
+        tail.look().expect("the old one");
+        let looked = tail.look().expect("a file");
+        assert_eq!((looked.lines, looked.old), (vec!["two".to_owned()], true));
+        append(&path, "three\n");
+        let looked = tail.look().expect("a file");
+        assert_eq!((looked.lines, looked.old), (vec!["three".to_owned()], false));
     }
 
     #[test]
