@@ -129,7 +129,7 @@ pub(crate) fn read(line: &Line<'_>, reading: &mut Reading<'_>) -> Option<&'stati
             SourceKind::Store,
             BY,
             StampMeans::Emitted,
-            Says::Network(NetworkSays::TimedOut { what }),
+            Says::Network(NetworkSays::PeerLost { what }),
         );
     } else if has(text, "high clock drift") || text.starts_with("the clock difference against peer") {
         let what = what(reading);

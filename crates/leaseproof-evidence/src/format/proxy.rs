@@ -79,7 +79,9 @@ fn haproxy(line: &Line<'_>, client: &str, rest: &str, reading: &mut Reading<'_>)
         b'C' => WhoEnded::Client,
         b'S' => WhoEnded::Server,
         b'c' => WhoEnded::ClientSilence,
-        b's' => WhoEnded::ServerSilence,
+        // The second letter is the phase: only in that of data has the server been heard before.
+        b's' if flags.as_bytes().get(1) == Some(&b'D') => WhoEnded::ServerSilence,
+        b's' => WhoEnded::ServerLate,
         b'P' | b'L' | b'R' | b'I' | b'D' | b'U' | b'K' => WhoEnded::Proxy,
         b'-' => WhoEnded::Normal,
         _ => return None,
@@ -174,7 +176,8 @@ fn envoy(line: &Line<'_>, text: &str, reading: &mut Reading<'_>) -> Option<&'sta
     let who = match () {
         () if has_flag(&["DC", "DR"]) => WhoEnded::Client,
         () if has_flag(&["UC", "UF", "UR", "LR", "UPE", "URX"]) => WhoEnded::Server,
-        () if has_flag(&["UT", "SI"]) => WhoEnded::ServerSilence,
+        () if has_flag(&["SI"]) => WhoEnded::ServerSilence,
+        () if has_flag(&["UT"]) => WhoEnded::ServerLate,
         () if flags == "-" => WhoEnded::Normal,
         () => WhoEnded::Proxy,
     };

@@ -14,8 +14,10 @@ pub enum WhoEnded {
     Server,
     /// The client's silence, by the proxy's time-out.
     ClientSilence,
-    /// The server's silence, by the proxy's time-out.
+    /// The server's silence in an open exchange of data, by the proxy's time-out.
     ServerSilence,
+    /// The proxy's time-out, before the server was connected or answered: the server was slow, or did not run.
+    ServerLate,
     /// The proxy itself.
     Proxy,
     /// Nobody: a normal end.
@@ -67,6 +69,11 @@ pub enum NetworkSays {
     },
     /// Something took too long.
     TimedOut {
+        /// In the source's words.
+        what: Arc<str>,
+    },
+    /// A connection between two members of the store: no owner's way.
+    PeerLost {
         /// In the source's words.
         what: Arc<str>,
     },
@@ -125,6 +132,7 @@ impl NetworkSays {
             Self::Reset { .. } => "network reset",
             Self::IdleCut { .. } => "network idle cut",
             Self::TimedOut { .. } => "network timed out",
+            Self::PeerLost { .. } => "network peer lost",
             Self::Refused { .. } => "network refused",
             Self::Socket { .. } => "network socket",
             Self::Tracked { .. } => "network tracked",
