@@ -245,3 +245,27 @@ fn a_folder_that_is_not_there_is_not_made() {
     let lab = open_administrator(&url, PATIENT).and_then(|mut lab| lab.prepare());
     lab.expect("it is made");
 }
+
+/// Whoever opens the path now gets the new file: one that still reads the old one sees two holders as one.
+#[test]
+fn a_file_that_is_made_anew_is_another_store() {
+    let (folder, url) = store();
+    let path = folder.path().join("locks.db");
+    let mut old = open_lease(&url, PATIENT).expect("lazy");
+    assert_eq!(old.acquire(KEY, "a", LONG, PATIENT).outcome, Outcome::Applied);
+    let mut observer = open_observer(&url, PATIENT).expect("it opens");
+    let (_, first) = observer.read(KEY).expect("a reading");
+    std::fs::rename(&path, folder.path().join("aside.db")).expect("moved");
+    let error = observer.read(KEY).expect_err("no file").to_string();
+    assert!(error.contains("no store answers"), "{error}");
+    open_administrator(&url, PATIENT)
+        .and_then(|mut lab| lab.prepare())
+        .expect("the file can be made");
+    let mut new = open_lease(&url, PATIENT).expect("lazy");
+    assert_eq!(new.acquire(KEY, "b", LONG, PATIENT).outcome, Outcome::Applied);
+    for read in [observer.read(KEY), observer.read_proving_expiry(KEY)] {
+        let (_, second) = read.expect("a reading");
+        assert_ne!(second.epoch, first.epoch);
+        assert!(second.held.expect("it is held").holder.as_str().starts_with("b#"));
+    }
+}

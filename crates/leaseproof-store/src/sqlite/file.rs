@@ -115,7 +115,7 @@ fn refused(path: &Path, why: impl Into<String>) -> StoreError {
     StoreError::refused(&shown(path), why, Lasts::Mended)
 }
 
-fn unreachable(path: &Path, error: impl ToString) -> StoreError {
+pub(super) fn unreachable(path: &Path, error: impl ToString) -> StoreError {
     StoreError::Unreachable {
         url: shown(path),
         why: error.to_string(),

@@ -14,6 +14,7 @@ use leaseproof_model::event::Reading;
 use leaseproof_model::moment::Moment;
 use leaseproof_model::store::StoreFacts;
 use rusqlite::Connection;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -24,6 +25,10 @@ pub(crate) struct Observer {
     path: PathBuf,
     timeout: Duration,
     boot_id: String,
+    /// The file that is open: another one may be put in its place.
+    inode: (u64, u64),
+    /// How often that was seen.
+    moved: u32,
     reader: Connection,
     prover: Option<Connection>,
     seen: Seen<(Option<Entry>, bool)>,
@@ -33,6 +38,7 @@ pub(crate) struct Observer {
 impl Observer {
     pub(crate) fn open(path: &Path, timeout: Duration) -> Result<Self, StoreError> {
         let mut patience = Patience::new(timeout);
+        let inode = inode(path)?;
         let reader = file::open(path, Access::Read, &mut patience)?;
         // The table must be there, or this is not a store.
         until_free(&mut patience, || Entry::read(&reader, "")).map_err(|error| named(path, error))?;
@@ -40,6 +46,8 @@ impl Observer {
             path: path.to_owned(),
             timeout,
             boot_id: boot_id()?,
+            inode,
+            moved: 0,
             reader,
             prover: None,
             seen: Seen::new(),
@@ -55,6 +63,19 @@ impl Observer {
     /// The file.
     pub(crate) fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whoever opens the path now gets the file that lies there now: one that was deleted, or put aside, is nobody's store.
+    fn follow(&mut self, patience: &mut Patience) -> Result<(), StoreError> {
+        let now = inode(&self.path)?;
+        if now == self.inode {
+            return Ok(());
+        }
+        self.reader = file::open(&self.path, Access::Read, patience)?;
+        self.prover = None;
+        self.inode = now;
+        self.moved += 1;
+        Ok(())
     }
 
     fn reading(
@@ -77,10 +98,18 @@ impl Observer {
             held,
             counter,
             server_ns: Some(i64::try_from(now.0).unwrap_or(i64::MAX)),
-            epoch: Some(self.boot_id.clone()),
+            epoch: Some(match self.moved {
+                0 => self.boot_id.clone(),
+                moved => format!("{}, file {}", self.boot_id, moved + 1),
+            }),
         };
         Ok((Moment::between(asked, boot_now()), reading))
     }
+}
+
+fn inode(path: &Path) -> Result<(u64, u64), StoreError> {
+    let about = std::fs::metadata(path).map_err(|error| file::unreachable(path, error))?;
+    Ok((about.dev(), about.ino()))
 }
 
 impl Observe for Observer {
@@ -90,6 +119,7 @@ impl Observe for Observer {
 
     fn read(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let mut patience = Patience::new(self.timeout);
+        self.follow(&mut patience)?;
         let asked = boot_now();
         // The clock is read before the row: a row that is over by then was over in its snapshot too.
         let (now, entry) = until_free(&mut patience, || {
@@ -102,6 +132,7 @@ impl Observe for Observer {
 
     fn read_proving_expiry(&mut self, key: &str) -> Result<(Moment, Reading), StoreError> {
         let mut patience = Patience::new(self.timeout);
+        self.follow(&mut patience)?;
         let asked = boot_now();
         let prover = match self.prover.take() {
             Some(prover) => prover,
