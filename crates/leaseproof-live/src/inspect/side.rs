@@ -279,14 +279,6 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
         lease.watched.longest_round_trip_ms,
         silent.map_or_else(String::new, |ms| format!(", and nothing for {ms:.0} ms"))
     );
-    // Where it changed hands within the span, the gaps of two are on record.
-    let whose = match (
-        &lease.at_last.holder,
-        lease.happened.iter().any(|it| it.what.is_begin()),
-    ) {
-        (Some(holder), true) => format!(" of {holder}"),
-        _ => String::new(),
-    };
     let mut reasons = Vec::new();
     let mut begins = lease.happened.iter().filter(|it| it.what == Change::Silent);
     let late =
@@ -327,13 +319,11 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
     let Some(gap) = &renewals.worst_gap else { return reasons };
     // A renewal that shortens the TTL does not show, so that a gap need not be one: what was shortened is told.
     if let Some(beyond) = too_long(gap, seen.budget, lease.granted_ttl.get()).filter(|_| !shortened(lease)) {
-        let open = gap.length.at_most_ms.is_none();
-        let says = format!(
-            "{} without a renewal{}{}, {beyond}, {answered}",
-            of(gap.length),
-            if open { &whose } else { "" },
-            if open { " by the last reading" } else { "" }
-        );
+        let whose = match gap.length.at_most_ms {
+            Some(_) => String::new(),
+            None => whose(lease, gap),
+        };
+        let says = format!("{} without a renewal{whose}, {beyond}, {answered}", of(gap.length));
         reasons.push((Side::Owner, says));
     } else if differs("cadence").is_some() {
         reasons.push((
@@ -342,6 +332,19 @@ fn by_renewals(seen: &Evidence<'_>) -> Vec<(Side, String)> {
         ));
     }
     reasons
+}
+
+/// Whose a gap is that no renewal ended, in words: where the lease changed hands within the span, the gaps of two are on
+/// record.
+fn whose(lease: &LeaseView, gap: &Gap) -> String {
+    let begun = lease.happened.iter().rfind(|it| it.what.is_begin());
+    match (&lease.at_last.holder, begun) {
+        (_, None) => " by the last reading".to_owned(),
+        (Some(holder), Some(begun)) if gap.from_ms >= begun.between_ms.0 => {
+            format!(" of {holder} by the last reading")
+        }
+        (_, Some(_)) => " of the holder before, up to the end of its lease".to_owned(),
+    }
 }
 
 /// What a gap is longer than, in words; none where it is not, or can't be told.

@@ -306,3 +306,21 @@ fn a_halt_of_the_store_explains_a_gap_of_its_length() {
         );
     }
 }
+
+/// One owner is stopped, and another takes over and renews soundly: the gap is the first one's.
+#[test]
+fn a_gap_is_not_put_to_the_successor() {
+    let mut deeds: Vec<(f64, Deed)> = renewals(1000.0, 3, 1500.0);
+    deeds.push((4300.0, Deed::Grant("a#2", 2)));
+    deeds.push((5300.0, Deed::Renew));
+    let samples = span(&deeds, 6000, 200, 3000, None);
+    let (lease, _) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+    let seen = Evidence {
+        lease: Some(&lease),
+        ..Evidence::default()
+    };
+    let first = first_look(&seen);
+    let why = format!("{first:?}");
+    assert!(!why.contains("without a renewal of a#2"), "{why}");
+    assert!(why.contains("of the holder before"), "{why}");
+}
