@@ -16,6 +16,15 @@ pub(super) fn missing(seen: &Evidence<'_>) -> Vec<Missing> {
             how: how.to_owned(),
         });
     };
+    if seen
+        .lease
+        .is_some_and(|lease| lease.happened.iter().any(|it| it.what == Change::Refused))
+    {
+        lacks(
+            "what the lease was while the store refused this user",
+            "give it the right to read again, and look anew",
+        );
+    }
     if seen.owner.is_none() {
         lacks(
             "whether the owner's process runs, and its connection to the store",

@@ -20,6 +20,8 @@ pub struct Sample {
     pub stamp: Stamp,
     /// What it shows.
     pub seen: Result<Reading, String>,
+    /// Nothing, since the store answered and refused this user.
+    pub refused: bool,
 }
 
 impl Sample {

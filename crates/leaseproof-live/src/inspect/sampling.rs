@@ -29,6 +29,7 @@ pub(super) fn first(store: &mut dyn Inspect, settings: &Settings, keep: &mut Kee
         waited: Moment::between(asked, boot_now()),
         stamp: stamp_now(),
         seen: Ok(reading),
+        refused: false,
     };
     keep.reading(&sample);
     Ok(sample)
@@ -96,9 +97,9 @@ fn one(store: &mut dyn Inspect, settings: &Settings, id: EventId) -> Sample {
     let asked = boot_now();
     let answer = store.read_key(&settings.key);
     let waited = Moment::between(asked, boot_now());
-    let (at, seen) = match answer {
-        Ok((at, reading)) => (at, Ok(reading)),
-        Err(error) => (waited, Err(error.to_string())),
+    let (at, seen, refused) = match answer {
+        Ok((at, reading)) => (at, Ok(reading), false),
+        Err(error) => (waited, Err(error.to_string()), error.is_refusal()),
     };
     Sample {
         id,
@@ -106,6 +107,7 @@ fn one(store: &mut dyn Inspect, settings: &Settings, id: EventId) -> Sample {
         waited,
         stamp: stamp_now(),
         seen,
+        refused,
     }
 }
 

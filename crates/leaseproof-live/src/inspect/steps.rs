@@ -85,8 +85,18 @@ impl Steps {
         let to = samples[end - 1].at.latest;
         let why = samples[first].seen.as_ref().err().cloned().unwrap_or_default();
         let span = (ms(from.since(origin)), ms(to.since(origin)));
-        let says = format!("the store did not answer for at least {:.0} ms: {why}", span.1 - span.0);
-        self.tell(span, Change::Silent, says);
+        let lasted = span.1 - span.0;
+        let (what, says) = match samples[first..end].iter().all(|sample| sample.refused) {
+            true => (
+                Change::Refused,
+                format!("the store refused this user for at least {lasted:.0} ms: {why}"),
+            ),
+            false => (
+                Change::Silent,
+                format!("the store did not answer for at least {lasted:.0} ms: {why}"),
+            ),
+        };
+        self.tell(span, what, says);
     }
 
     fn step(&mut self, samples: &[Sample], facts: &StoreFacts, origin: BootNanos, (before, after): (usize, usize)) {

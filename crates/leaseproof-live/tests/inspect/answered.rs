@@ -324,3 +324,27 @@ fn a_gap_is_not_put_to_the_successor() {
     assert!(!why.contains("without a renewal of a#2"), "{why}");
     assert!(why.contains("of the holder before"), "{why}");
 }
+
+/// A right that is taken away within the span: the store answered, and nothing of it is to be looked at.
+#[test]
+fn a_refusal_is_no_silence_of_the_store() {
+    for (deed, side, what) in [
+        (Deed::Refuse(2500), Side::CannotTell, "refused this user"),
+        (Deed::Silent(2500), Side::Store, "did not answer"),
+    ] {
+        let mut deeds: Vec<(f64, Deed)> = renewals(1000.0, 3, 7000.0);
+        deeds.push((2000.0, deed));
+        deeds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let samples = span(&deeds, 6000, 200, 3000, None);
+        let (lease, steps) = view(&samples, &redis(), Span::default(), &|_, _| String::new()).expect("a reading");
+        let seen = Evidence {
+            lease: Some(&lease),
+            ..Evidence::default()
+        };
+        let first = first_look(&seen);
+        let (verdict, says) = answer(&seen, &findings(&seen, &samples, &steps), &first);
+        assert_eq!(verdict, Verdict::CannotTell, "{says}");
+        assert!(says.contains(what), "{says}");
+        assert_eq!(first.side, side, "{first:?}");
+    }
+}

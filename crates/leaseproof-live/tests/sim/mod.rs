@@ -28,6 +28,8 @@ pub enum Deed {
     Step(i64),
     /// It answers nothing from now on, for so many ms.
     Silent(u64),
+    /// It refuses from now on, for so many ms.
+    Refuse(u64),
 }
 
 /// The semantics of Redis.
@@ -64,6 +66,7 @@ struct State {
     epoch: u32,
     ahead_ns: i64,
     silent_until: u64,
+    refuses: bool,
 }
 
 /// Readings of a span of `span_ms`, taken at the real pace, with round trips of `trip_us`.
@@ -78,6 +81,7 @@ pub fn span(deeds: &[(f64, Deed)], span_ms: u64, trip_us: u64, ttl: u64, heartbe
         epoch: 1,
         ahead_ns: 1_234_567_890_123,
         silent_until: 0,
+        refuses: false,
     };
     let mut done = 0;
     let mut samples: Vec<Sample> = Vec::new();
@@ -99,6 +103,7 @@ pub fn span(deeds: &[(f64, Deed)], span_ms: u64, trip_us: u64, ttl: u64, heartbe
         } else {
             Ok(state.reading(there, at))
         };
+        let refused = seen.is_err() && state.refuses;
         let sample = Sample {
             id: EventId(samples.len() as u64 + 1),
             at,
@@ -109,6 +114,7 @@ pub fn span(deeds: &[(f64, Deed)], span_ms: u64, trip_us: u64, ttl: u64, heartbe
                 wall: WallNanos(back as i64 + 1_000_000_000_000),
             },
             seen,
+            refused,
         };
         if let Some(last) = samples.iter().rfind(|it| it.reading().is_some())
             && same_grant(last, &sample)
@@ -147,7 +153,8 @@ impl State {
             Deed::Shorten(left) => self.expires = Some(server_ms + *left as i64),
             Deed::Restart => self.epoch += 1,
             Deed::Step(by) => self.ahead_ns += by * MS as i64,
-            Deed::Silent(span) => self.silent_until = at + span * MS,
+            Deed::Silent(span) => (self.silent_until, self.refuses) = (at + span * MS, false),
+            Deed::Refuse(span) => (self.silent_until, self.refuses) = (at + span * MS, true),
         }
     }
 

@@ -154,6 +154,8 @@ pub enum Change {
     ClockStepped,
     /// The store did not answer.
     Silent,
+    /// It answered, and refused to show the lease to this user.
+    Refused,
 }
 
 impl Change {

@@ -125,9 +125,12 @@ impl Answer<'_, '_, '_> {
                 return self.unanswered(at, took, &it.says);
             }
             // Who holds it is in the readings; what is left is nobody's act that is known.
-            Change::Taken | Change::Granted | Change::Shortened | Change::ExpiryRemoved | Change::ClockStepped => {
-                return;
-            }
+            Change::Taken
+            | Change::Granted
+            | Change::Shortened
+            | Change::ExpiryRemoved
+            | Change::ClockStepped
+            | Change::Refused => return,
         };
         let text = format!("inspect: {}", it.says);
         self.say(at, SourceKind::Store, Says::Store(says), &it.says, &text);
