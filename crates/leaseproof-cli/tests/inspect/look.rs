@@ -157,7 +157,17 @@ fn a_stopped_owner_is_looked_at_first() {
     assert_eq!(json["owner"]["state"], "stopped");
     assert_eq!(json["owner"]["threads"][0]["state"], "T");
     let happened = json["lease"]["happened"].as_array().expect("changes");
-    assert_eq!(happened.last().expect("it expired")["what"], "expired", "{happened:#?}");
+    let last = happened.last().expect("it expired");
+    // Where a busy machine let nothing be read for longer than what was left, the end may have been another.
+    let between = last["between_ms"]
+        .as_array()
+        .map(|it| it[1].as_f64().zip(it[0].as_f64()));
+    let apart = between.flatten().map_or(0.0, |(to, from)| to - from);
+    let what = last["what"].as_str();
+    assert!(
+        what == Some("expired") || (what == Some("ended") && apart > 100.0),
+        "{happened:#?}"
+    );
     // Without its pid the store's readings alone say the same side, and what would tell more.
     let again = Owner::start(&room, &server.url(), "canary/other", 2500, 500);
     again.stop();
